@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The configuration: its structure, the table of keys, and what makes it valid. No side effects. */
+#ifndef FPM_CONF_H
+#define FPM_CONF_H
+
+#include "address.h"
+#include "identity.h"
+#include "log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* How a pool's workers come to be. */
+enum conf_spawn {
+	CONF_SPAWN_TEMPLATE = 0, /* forked from one warmed-up process: shared opcode cache */
+	CONF_SPAWN_EXEC,	 /* each executed by itself */
+	CONF_SPAWN_MAX,
+};
+
+/* How the number of workers is found. */
+enum conf_pm {
+	CONF_PM_STATIC = 0, /* always pm.max_children */
+	CONF_PM_MAX,
+};
+
+/**
+ * struct conf_origin - where a setting was written, for messages
+ * @file:	File, or "command line" (owned by struct conf)
+ * @line:	Line number from 1; 0 for the command line
+ */
+struct conf_origin {
+	const char *file;
+	unsigned int line;
+};
+
+/**
+ * struct conf_listen - one `listen` line
+ * @address:	Parsed address
+ * @origin:	Where it was written
+ */
+struct conf_listen {
+	struct address address;
+	struct conf_origin origin;
+};
+
+/**
+ * struct conf_env - one `env[NAME] = value`
+ * @name:	Variable
+ * @value:	Value, "$NAME" already replaced by the manager's own variable
+ * @source:	The manager's variable that @value was taken from, NULL if it was written out
+ */
+struct conf_env {
+	char *name;
+	char *value;
+	char *source;
+};
+
+/**
+ * struct conf_php - one php_value, php_flag, php_admin_value or php_admin_flag
+ * @name:	PHP's setting
+ * @value:	Its value; flags are "1" or "0"
+ * @admin:	Scripts must not change it
+ */
+struct conf_php {
+	char *name;
+	char *value;
+	bool admin;
+};
+
+/**
+ * struct conf_pool - one pool
+ * @next:		Next pool in the order of the file
+ * @name:		Name of its section
+ * @origin:		Where the section was opened
+ * @listen:		Listen lines, @listen_count of them
+ * @backlog:		listen.backlog, 1..65535
+ * @listen_owner:	listen.owner: name or number, NULL = the pool's user
+ * @listen_group:	listen.group: name or number, NULL = the pool's group
+ * @listen_uid:		Owner of its unix sockets, (uid_t)-1 = leave alone
+ * @listen_gid:		Group of its unix sockets, (gid_t)-1 = leave alone
+ * @listen_mode:	listen.mode
+ * @user:		user: name or number, NULL if not given
+ * @group:		group: name or number, NULL if not given
+ * @identity:		What its processes become; uid (uid_t)-1 = the manager's own identity
+ * @pm:			pm
+ * @max_children:	pm.max_children: number of slots, 1..10000
+ * @chdir:		chdir: working folder of its processes, NULL = the manager's
+ * @clear_env:		clear_env: processes get only what @env says
+ * @env:		env[...], @env_count of them
+ * @php:		php_value[...] and its like, @php_count of them
+ * @process_control_timeout_ms: Time that a worker has to leave before it is killed
+ * @process_start_timeout_ms: Time that the template has to get ready
+ * @argv:		program and its arguments, NULL-terminated; default { "php-cgi", NULL }
+ * @spawn:		spawn
+ */
+struct conf_pool {
+	struct conf_pool *next;
+	char *name;
+	struct conf_origin origin;
+	struct conf_listen *listen;
+	size_t listen_count;
+	int backlog;
+	char *listen_owner;
+	char *listen_group;
+	uid_t listen_uid;
+	gid_t listen_gid;
+	mode_t listen_mode;
+	char *user;
+	char *group;
+	struct identity identity;
+	enum conf_pm pm;
+	unsigned int max_children;
+	char *chdir;
+	bool clear_env;
+	struct conf_env *env;
+	size_t env_count;
+	struct conf_php *php;
+	size_t php_count;
+	uint32_t process_control_timeout_ms;
+	uint32_t process_start_timeout_ms;
+	char **argv;
+	enum conf_spawn spawn;
+};
+
+/**
+ * struct conf - a whole configuration
+ * @pools:	Pools in the order of the file
+ * @error_log:	error_log, NULL = standard error
+ * @log_level:	log_level
+ * @process_control_timeout_ms: [global] default of the pools' own
+ * @files:	Names of the files that were read, for struct conf_origin
+ * @files_count: Entries of @files
+ */
+struct conf {
+	struct conf_pool *pools;
+	char *error_log;
+	enum log_level log_level;
+	uint32_t process_control_timeout_ms;
+	char **files;
+	size_t files_count;
+};
+
+/**
+ * struct conf_rules - what a configuration is checked against
+ * @euid:	Effective uid of the manager
+ * @allow_root:	Workers may run as root
+ */
+struct conf_rules {
+	uid_t euid;
+	bool allow_root;
+};
+
+/* Severity of a report's line. */
+enum conf_severity {
+	CONF_ERROR = 0,
+	CONF_WARNING,
+};
+
+/* Called with "file:line: key: what is wrong, what is accepted", no newline. */
+typedef void (*conf_report_fn)(void *data, enum conf_severity severity, const char *text);
+
+struct conf_builder;
+
+/**
+ * conf_builder_new() - start a configuration
+ * @report:	Told of each error and warning
+ * @data:	Passed to @report
+ *
+ * Return: a builder, or NULL if memory is short
+ */
+struct conf_builder *conf_builder_new(conf_report_fn report, void *data);
+
+/**
+ * conf_builder_free() - drop a builder and what it built
+ * @builder:	Builder, may be NULL
+ */
+void conf_builder_free(struct conf_builder *builder);
+
+/**
+ * conf_builder_read() - read a configuration file and those that it includes
+ * @builder:	Builder
+ * @path:	File
+ *
+ * Errors are reported and remembered; conf_builder_finish() fails then.
+ */
+void conf_builder_read(struct conf_builder *builder, const char *path);
+
+/**
+ * conf_builder_text() - read a configuration from memory
+ * @builder:	Builder
+ * @name:	What messages call it in place of a file
+ * @text:	Text, need not end in a NUL
+ * @size:	Bytes of @text
+ *
+ * As conf_builder_read(), but `include` is an error.
+ */
+void conf_builder_text(struct conf_builder *builder, const char *name, const char *text,
+		       size_t size);
+
+/**
+ * conf_builder_set() - one setting from the command line
+ * @builder:	Builder
+ * @pool:	Name of the pool, made if there is none of that name; NULL = [global]
+ * @option:	How the user wrote it, e.g. "--listen", for messages
+ * @key:	Key with its index, e.g. "listen" or "env[A]"
+ * @value:	Value
+ */
+void conf_builder_set(struct conf_builder *builder, const char *pool, const char *option,
+		      const char *key, const char *value);
+
+/**
+ * conf_builder_program() - the program of a pool from the command line
+ * @builder:	Builder
+ * @pool:	Name of the pool, made if there is none of that name
+ * @argv:	NULL-terminated, copied
+ */
+void conf_builder_program(struct conf_builder *builder, const char *pool, char *const argv[]);
+
+/**
+ * conf_builder_finish() - validate and hand the configuration out
+ * @builder:	Builder, still to be freed
+ * @rules:	What it is checked against
+ * @ret_conf:	Set on success, to be released by conf_free()
+ *
+ * Looks users, groups and host names up.
+ *
+ * Return: 0, or -EINVAL after at least one CONF_ERROR was reported
+ */
+int conf_builder_finish(struct conf_builder *builder, const struct conf_rules *rules,
+			struct conf **ret_conf);
+
+/**
+ * conf_free() - release a configuration
+ * @conf:	Configuration, may be NULL
+ */
+void conf_free(struct conf *conf);
+
+/**
+ * conf_spawn_name() - "template" or "exec"
+ * @spawn:	Mode
+ *
+ * Return: a static string
+ */
+const char *conf_spawn_name(enum conf_spawn spawn);
+
+#endif

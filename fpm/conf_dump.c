@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Prints a configuration as it was understood. */
+#include "conf_dump.h"
+
+#include "conf.h"
+#include "conf_internal.h"
+
+#include <ctype.h>
+#include <grp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POOL_VARIABLE "$pool"
+
+/*
+ * Where a value is written: a pool's values have "$pool" replaced when they are read, so a '$' that
+ * stands in front of "pool" needs another one.
+ */
+enum dump_place {
+	DUMP_GLOBAL = 0,
+	DUMP_POOL,
+};
+
+static bool is_plain(const char *value)
+{
+	for (const char *p = value; *p != '\0'; p++) {
+		if (!isalnum((unsigned char)*p) && strchr("_-./:@%+,$[]", *p) == NULL)
+			return false;
+	}
+	return *value != '\0';
+}
+
+/* Writes the character at @p, with what protects it from being taken for something else. */
+static void write_character(FILE *out, const char *p, enum dump_place place, bool quoted)
+{
+	if (quoted && (*p == '"' || *p == '\\'))
+		(void)fputc('\\', out);
+	if (place == DUMP_POOL && strncmp(p, POOL_VARIABLE, strlen(POOL_VARIABLE)) == 0)
+		(void)fputc('$', out);
+	(void)fputc(*p, out);
+}
+
+static void write_value(FILE *out, enum dump_place place, const char *value)
+{
+	const bool quoted = !is_plain(value);
+
+	if (quoted)
+		(void)fputc('"', out);
+	for (const char *p = value; *p != '\0'; p++)
+		write_character(out, p, place, quoted);
+	(void)fputs(quoted ? "\"\n" : "\n", out);
+}
+
+static void write_text(FILE *out, enum dump_place place, const char *key, const char *value)
+{
+	(void)fprintf(out, "%s = ", key);
+	write_value(out, place, value);
+}
+
+static void write_time(FILE *out, const char *key, uint32_t ms)
+{
+	if (ms % 1000 != 0)
+		(void)fprintf(out, "%s = %ums\n", key, ms);
+	else
+		(void)fprintf(out, "%s = %us\n", key, ms / 1000);
+}
+
+static void write_group(FILE *out, const char *key, gid_t gid)
+{
+	const struct group *const group = getgrgid(gid);
+
+	if (group != NULL)
+		write_text(out, DUMP_POOL, key, group->gr_name);
+	else
+		(void)fprintf(out, "%s = %u\n", key, (unsigned int)gid);
+}
+
+/*
+ * Writes a word of the program's line inside of the double quotes around the line. Its own quotes
+ * and backslashes are therefore written with a backslash in front, and those that it holds with
+ * three.
+ */
+static void write_quoted_word(FILE *out, const char *word)
+{
+	(void)fputs("\\\"", out);
+	for (const char *p = word; *p != '\0'; p++) {
+		if (*p == '\n') {
+			(void)fputs("\\\\n", out);
+			continue;
+		}
+		if (*p == '"' || *p == '\\')
+			(void)fputs("\\\\", out);
+		write_character(out, p, DUMP_POOL, true);
+	}
+	(void)fputs("\\\"", out);
+}
+
+static void write_program(FILE *out, char *const argv[])
+{
+	bool plain = true;
+
+	for (size_t i = 0; argv[i] != NULL; i++)
+		plain = plain && is_plain(argv[i]);
+	(void)fputs(plain ? "program = " : "program = \"", out);
+	for (size_t i = 0; argv[i] != NULL; i++) {
+		if (i > 0)
+			(void)fputc(' ', out);
+		if (!is_plain(argv[i])) {
+			write_quoted_word(out, argv[i]);
+			continue;
+		}
+		for (const char *p = argv[i]; *p != '\0'; p++)
+			write_character(out, p, DUMP_POOL, false);
+	}
+	(void)fputs(plain ? "\n" : "\"\n", out);
+}
+
+/* True if a value without a source would be taken for the name of a variable. */
+static bool looks_like_variable(const char *value)
+{
+	return *value == '$' && conf_is_variable(value + strspn(value, "$"));
+}
+
+static void write_env(FILE *out, const struct conf_env *env)
+{
+	const char *const value = env->source != NULL ? env->source : env->value;
+
+	(void)fprintf(out, "env[%s] = ", env->name);
+	if (env->source != NULL || looks_like_variable(value))
+		(void)fputc('$', out);
+	if (env->source != NULL && strncmp(value, "pool", 4) == 0)
+		(void)fputc('$', out);
+	write_value(out, DUMP_POOL, value);
+}
+
+static void write_lists(FILE *out, const struct conf_pool *pool)
+{
+	for (size_t i = 0; i < pool->env_count; i++)
+		write_env(out, &pool->env[i]);
+	for (size_t i = 0; i < pool->php_count; i++) {
+		(void)fprintf(out, "php_%svalue[%s] = ", pool->php[i].admin ? "admin_" : "",
+			      pool->php[i].name);
+		write_value(out, DUMP_POOL, pool->php[i].value);
+	}
+}
+
+static void write_sockets(FILE *out, const struct conf_pool *pool, const struct conf_listen *listen)
+{
+	const bool per_slot = listen->address.per_slot;
+	struct address_socket first[ADDRESS_RESOLVE_MAX];
+	struct address_socket last[ADDRESS_RESOLVE_MAX];
+	size_t first_count = 0;
+	size_t last_count = 0;
+	char text[256];
+
+	if (address_resolve(&listen->address, 1, first, &first_count, text, sizeof(text)) < 0 ||
+	    address_resolve(&listen->address, pool->max_children, last, &last_count, text,
+			    sizeof(text)) < 0) {
+		(void)fprintf(out, "; %s\n", text);
+		return;
+	}
+	for (size_t i = 0; i < first_count; i++) {
+		(void)fprintf(out, "; %s: %s", per_slot ? "first" : "shared by all workers",
+			      address_format(&first[i], text, sizeof(text)));
+		if (per_slot && i < last_count)
+			(void)fprintf(out, ", last: %s",
+				      address_format(&last[i], text, sizeof(text)));
+		(void)fputc('\n', out);
+	}
+}
+
+static void write_listen(FILE *out, const struct conf_pool *pool)
+{
+	for (size_t i = 0; i < pool->listen_count; i++) {
+		write_text(out, DUMP_POOL, "listen", pool->listen[i].address.text);
+		write_sockets(out, pool, &pool->listen[i]);
+	}
+	(void)fprintf(out, "listen.backlog = %d\n", pool->backlog);
+	if (pool->listen_owner != NULL)
+		write_text(out, DUMP_POOL, "listen.owner", pool->listen_owner);
+	else if (pool->listen_uid == (uid_t)-1)
+		(void)fputs("; listen.owner: as berth runs\n", out);
+	else if (pool->user != NULL)
+		write_text(out, DUMP_POOL, "listen.owner", pool->user);
+	else
+		(void)fprintf(out, "listen.owner = %u\n", (unsigned int)pool->listen_uid);
+	if (pool->listen_group != NULL)
+		write_text(out, DUMP_POOL, "listen.group", pool->listen_group);
+	else if (pool->listen_gid == (gid_t)-1)
+		(void)fputs("; listen.group: as berth runs\n", out);
+	else
+		write_group(out, "listen.group", pool->listen_gid);
+	(void)fprintf(out, "listen.mode = %04o\n", (unsigned int)pool->listen_mode);
+}
+
+static void write_identity(FILE *out, const struct conf_pool *pool)
+{
+	if (pool->user != NULL)
+		write_text(out, DUMP_POOL, "user", pool->user);
+	else
+		(void)fputs("; user: as berth runs\n", out);
+	if (pool->group != NULL)
+		write_text(out, DUMP_POOL, "group", pool->group);
+	else if (pool->identity.uid == (uid_t)-1)
+		(void)fputs("; group: as berth runs\n", out);
+	else
+		write_group(out, "group", pool->identity.gid);
+}
+
+static void write_pool(FILE *out, const struct conf_pool *pool)
+{
+	(void)fprintf(out, "\n[%s]\n", pool->name);
+	write_listen(out, pool);
+	write_identity(out, pool);
+	(void)fprintf(out, "pm = static\npm.max_children = %u\n", pool->max_children);
+	(void)fprintf(out, "spawn = %s\n", conf_spawn_name(pool->spawn));
+	write_program(out, pool->argv);
+	if (pool->chdir != NULL)
+		write_text(out, DUMP_POOL, "chdir", pool->chdir);
+	else
+		(void)fputs("; chdir: as berth runs\n", out);
+	write_time(out, "process_control_timeout", pool->process_control_timeout_ms);
+	write_time(out, "process_start_timeout", pool->process_start_timeout_ms);
+	(void)fprintf(out, "clear_env = %s\n", pool->clear_env ? "yes" : "no");
+	write_lists(out, pool);
+}
+
+void conf_dump(const struct conf *conf, FILE *out)
+{
+	(void)fputs("[global]\n", out);
+	write_text(out, DUMP_GLOBAL, "error_log",
+		   conf->error_log != NULL ? conf->error_log : "stderr");
+	(void)fprintf(out, "log_level = %s\n", log_level_name(conf->log_level));
+	write_time(out, "process_control_timeout", conf->process_control_timeout_ms);
+	for (const struct conf_pool *pool = conf->pools; pool != NULL; pool = pool->next)
+		write_pool(out, pool);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The manager's limit of open files: how many it needs, and raising it. */
+
+#include "limits.h"
+
+#include "conf.h"
+#include "output.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* A worker's output pipe, lifeline and pidfd; a slot may have a retiring one beside it. */
+#define PER_SLOT (2 * 3)
+/* The loop, the log, templates, what scripts left behind, descriptors on their way. */
+#define PER_MANAGER (64 + OUTPUT_RELEASED_MAX)
+
+static rlim_t pool_need(const struct conf_pool *pool)
+{
+	rlim_t need = (rlim_t)pool->max_children * PER_SLOT + 8;
+
+	/* A name may stand for several addresses, almost always two. */
+	for (size_t i = 0; i < pool->listen_count; i++) {
+		const struct address *a = &pool->listen[i].address;
+		rlim_t sockets = a->kind == ADDRESS_INET ? 2 : 1;
+
+		need += sockets * (a->per_slot ? pool->max_children : 1);
+	}
+	return need;
+}
+
+int limits_raise(const struct conf *conf, struct rlimit *ret_original, char *error, size_t size)
+{
+	struct rlimit limit;
+	rlim_t need = PER_MANAGER;
+	unsigned long slots = 0;
+
+	for (const struct conf_pool *pool = conf->pools; pool; pool = pool->next) {
+		need += pool_need(pool);
+		slots += pool->max_children;
+	}
+	if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
+		return -errno;
+	*ret_original = limit;
+	if (limit.rlim_cur >= need)
+		return 0;
+	if (limit.rlim_max < need) {
+		(void)snprintf(error, size,
+			       "%lu workers need %llu open files (%d each for pipes and pidfds, "
+			       "their listeners, %d for the manager), but the hard limit "
+			       "(RLIMIT_NOFILE) is %llu",
+			       slots, (unsigned long long)need, PER_SLOT, PER_MANAGER,
+			       (unsigned long long)limit.rlim_max);
+		return -EMFILE;
+	}
+	limit.rlim_cur = need;
+	return setrlimit(RLIMIT_NOFILE, &limit) == -1 ? -errno : 0;
+}

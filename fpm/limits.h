@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The manager's limit of open files: how many it needs, and raising it. */
+#ifndef FPM_LIMITS_H
+#define FPM_LIMITS_H
+
+#include <stddef.h>
+#include <sys/resource.h>
+
+struct conf;
+
+/**
+ * limits_raise() - make room for the listeners, pipes and pidfds of every pool
+ * @conf:	Configuration
+ * @ret_original: The limit as it was, which is what workers get
+ * @error:	On failure: the arithmetic, without a newline
+ * @size:	Bytes of @error
+ *
+ * Return: 0, or -EMFILE if the hard limit is too low
+ */
+int limits_raise(const struct conf *conf, struct rlimit *ret_original, char *error, size_t size);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Listening sockets: bind, permissions, stale files, removal. */
+#ifndef FPM_LISTENER_H
+#define FPM_LISTENER_H
+
+#include "address.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/**
+ * struct listener_options - how a listening socket is made
+ * @backlog:	Length of the accept queue, 1 or more
+ * @mode:	Mode of a unix socket's file, e.g. 0660
+ * @uid:	Its owner, (uid_t)-1 to leave it alone
+ * @gid:	Its group, (gid_t)-1 to leave it alone
+ * @nonblocking: Set O_NONBLOCK: needed for workers that accept through libberth-worker.so,
+ *		deadly for php-cgi's own accept()
+ */
+struct listener_options {
+	int backlog;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+	bool nonblocking;
+};
+
+/**
+ * struct listener - a listening socket that this process has bound
+ * @fd:		Socket, close-on-exec; -1 if closed
+ * @address:	Its address; a kernel-chosen port is filled in
+ * @dev:	Device of a unix socket's file
+ * @ino:	Inode of it, 0 if there is no file to remove
+ * @made_parent: The file's folder was made for it and is removed with it when empty
+ */
+struct listener {
+	int fd;
+	struct address_socket address;
+	dev_t dev;
+	ino_t ino;
+	bool made_parent;
+};
+
+/**
+ * listener_open() - bind and listen
+ * @address:	Where
+ * @options:	How
+ * @ret_listener: Set on success
+ * @error:	On failure: what is wrong (who holds the address, what kind of file is in the way),
+ *		without a newline
+ * @size:	Bytes of @error
+ *
+ * A unix socket's file that nobody listens on is replaced; a live one and anything that is no
+ * socket is refused and left alone. Two processes that do this at once to one path do not
+ * disturb each other (the folder is locked meanwhile). A missing folder is made, one level only.
+ * The mode holds from the first moment that a connection is possible. A TCP socket has
+ * TCP_NODELAY, SO_REUSEADDR and, with IPv6, IPV6_V6ONLY set.
+ *
+ * Return: 0 or negative errno
+ */
+int listener_open(const struct address_socket *address, const struct listener_options *options,
+		  struct listener *ret_listener, char *error, size_t size);
+
+/**
+ * listener_warnings() - what an administrator should know about a listener that was opened
+ * @listener:	An open listener
+ * @options:	What it was opened with
+ * @warn:	Called with each text, without a newline: a folder that shuts the socket's group
+ *		out, an address that any host can reach
+ * @data:	Passed to @warn
+ */
+void listener_warnings(const struct listener *listener, const struct listener_options *options,
+		       void (*warn)(void *data, const char *text), void *data);
+
+/**
+ * listener_backlog_limit() - the longest accept queue that the kernel grants
+ *
+ * Return: net.core.somaxconn, or INT_MAX if it can't be read
+ */
+int listener_backlog_limit(void);
+
+/**
+ * listener_close() - close, and remove the file if it still is the one that was made
+ * @listener:	Listener; @fd -1 is allowed
+ */
+void listener_close(struct listener *listener);
+
+#endif

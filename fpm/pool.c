@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A pool: its listeners, its template and its slots, from start to stop. */
+
+#include "pool.h"
+
+#include "clock.h"
+#include "conf.h"
+#include "environment.h"
+#include "phpini.h"
+#include "pool_internal.h"
+#include "program.h"
+#include "slot_worker.h"
+#include "template.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Theory of operation
+ *
+ *	NEW --start--> STARTING --all slots up--> READY --stop--> STOPPING --> STOPPED
+ *			   \--failed (and the manager stops us)------/
+ *
+ * In template mode the template comes first and each slot starts when it is ready; in exec mode
+ * slots start at once, and the pool is ready when all workers have lived for EXEC_READY.
+ *
+ * Before READY, the end of the template, or of an executed worker, fails the pool. After it,
+ * nothing does: a template that ended is started again, with back-off, while its workers go on;
+ * when the new one is ready, each slot's worker is replaced, for it has the old one's memory.
+ */
+#define EXEC_READY 1.0
+
+static void start_template(struct pool *pool);
+
+static void fail(struct pool *pool, const char *why)
+{
+	ev_timer_stop(pool->loop, &pool->ready_timer);
+	pool->events->failed(pool->data, pool, why);
+}
+
+bool pool_can_spawn(const struct pool *pool)
+{
+	if (pool->state == POOL_STOPPING || pool->state == POOL_STOPPED)
+		return false;
+	return pool->conf->spawn == CONF_SPAWN_EXEC || template_is_ready(pool->template);
+}
+
+static void start_slots(struct pool *pool)
+{
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		slot_start(&pool->slots[i]);
+}
+
+/* The template */
+
+static void template_ready_cb(void *data)
+{
+	struct pool *pool = data;
+
+	/* php-cgi has read it; executed workers each read it again. */
+	phpini_remove(pool->ini_dir);
+	pool->ini_dir = NULL;
+	if (pool->state == POOL_READY)
+		log_notice("pool %s: new template, pid %d", pool->conf->name,
+			   template_pid(pool->template));
+	start_slots(pool);
+}
+
+static void stopped(struct pool *pool)
+{
+	pool->state = POOL_STOPPED;
+	pool->events->stopped(pool->data, pool);
+}
+
+static void template_again(struct pool *pool, const char *why)
+{
+	uint64_t now = clock_ms();
+	bool healthy = respawn_healthy(0, now - pool->template_respawn.started_ms);
+	uint64_t delay = respawn_delay_ms(&pool->template_respawn, healthy, now, drand48());
+
+	log_alert("pool %s: its template has ended: %s; next start in %.1f s", pool->conf->name,
+		  why, (double)delay / 1000.);
+	ev_timer_set(&pool->template_timer, (double)delay / 1000., 0.);
+	ev_timer_start(pool->loop, &pool->template_timer);
+}
+
+static void template_ended_cb(void *data, const char *why)
+{
+	struct pool *pool = data;
+
+	template_free(pool->template);
+	pool->template = NULL;
+	if (pool->state == POOL_STARTING)
+		fail(pool, why);
+	else if (pool->state == POOL_READY)
+		template_again(pool, why);
+	else if (pool->state == POOL_STOPPING && !pool->closing)
+		pool_slot_closed(pool);
+}
+
+static void template_timer_cb(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop, (void)revents;
+	start_template(w->data);
+}
+
+static void start_template(struct pool *pool)
+{
+	static const struct template_events events = {.ready = template_ready_cb,
+						      .ended = template_ended_cb};
+	char name[80], error[512] = "";
+
+	pool->template_respawn.started_ms = clock_ms();
+	if (!pool->ini_dir && phpini_write(pool->conf, &pool->ini_dir, error, sizeof(error)) < 0)
+		goto fail;
+	environment_free(pool->envp);
+	pool->envp = environment_new(pool->conf, pool->ini_dir);
+	if (!pool->envp) {
+		(void)snprintf(error, sizeof(error), "%s", strerror(ENOMEM));
+		goto fail;
+	}
+	pool->spawn.envp = pool->envp;
+	(void)snprintf(name, sizeof(name), "pool %s", pool->conf->name);
+	pool->template = template_new(pool->loop, name, &pool->spawn, pool->library,
+				      pool->conf->process_start_timeout_ms, &events, pool, error,
+				      sizeof(error));
+	if (pool->template) {
+		pool->template_serial++;
+		return;
+	}
+fail:
+	if (pool->state == POOL_READY)
+		template_again(pool, error);
+	else
+		fail(pool, error);
+}
+
+/* Slots */
+
+static bool all_have_been_up(const struct pool *pool)
+{
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		if (!pool->slots[i].has_been_up)
+			return false;
+	return true;
+}
+
+static void become_ready(struct pool *pool)
+{
+	ev_timer_stop(pool->loop, &pool->ready_timer);
+	pool->state = POOL_READY;
+	pool->events->ready(pool->data, pool);
+}
+
+static void ready_timer_cb(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct pool *pool = w->data;
+
+	(void)loop, (void)revents;
+	if (pool->conf->spawn == CONF_SPAWN_EXEC && all_have_been_up(pool))
+		become_ready(pool);
+	else
+		fail(pool, "not every worker could be started within process_start_timeout");
+}
+
+void pool_slot_up(struct pool *pool)
+{
+	if (pool->state != POOL_STARTING || !all_have_been_up(pool))
+		return;
+	if (pool->conf->spawn == CONF_SPAWN_TEMPLATE) {
+		become_ready(pool);
+		return;
+	}
+	ev_timer_stop(pool->loop, &pool->ready_timer);
+	ev_timer_set(&pool->ready_timer, EXEC_READY, 0.);
+	ev_timer_start(pool->loop, &pool->ready_timer);
+}
+
+void pool_worker_ended(struct pool *pool, const struct slot_worker *worker)
+{
+	char why[512];
+	const char *last = slot_worker_last_words(worker);
+
+	if (pool->state != POOL_STARTING || pool->conf->spawn != CONF_SPAWN_EXEC)
+		return;
+	(void)snprintf(why, sizeof(why), "a worker ended before it was ready%s%s",
+		       last[0] ? "; its last words: " : "", last);
+	fail(pool, why);
+}
+
+void pool_slot_closed(struct pool *pool)
+{
+	if (pool->state != POOL_STOPPING || pool->closing)
+		return;
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		if (!slot_is_closed(&pool->slots[i]))
+			return;
+	/* Workers are gone; their parent, which reaped them, is not needed any more. */
+	if (!pool->template)
+		stopped(pool);
+	else if (template_is_ready(pool->template))
+		template_shutdown(pool->template);
+}
+
+/* Start and stop */
+
+void pool_start(struct pool *pool)
+{
+	pool->state = POOL_STARTING;
+	ev_timer_set(&pool->ready_timer, pool->conf->process_start_timeout_ms / 1000. + 1., 0.);
+	ev_timer_start(pool->loop, &pool->ready_timer);
+	if (pool->conf->spawn == CONF_SPAWN_TEMPLATE)
+		start_template(pool);
+	else
+		start_slots(pool);
+}
+
+void pool_stop(struct pool *pool)
+{
+	if (pool->state == POOL_STOPPING || pool->state == POOL_STOPPED)
+		return;
+	pool->state = POOL_STOPPING;
+	ev_timer_stop(pool->loop, &pool->ready_timer);
+	ev_timer_stop(pool->loop, &pool->template_timer);
+	/* One that is not ready yet has no loop that could be asked to leave. */
+	if (pool->template && !template_is_ready(pool->template))
+		template_kill(pool->template);
+	pool->closing = true;
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		slot_close(&pool->slots[i]);
+	pool->closing = false;
+	pool_slot_closed(pool);
+}
+
+void pool_kill(struct pool *pool)
+{
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		slot_kill(&pool->slots[i]);
+	if (pool->template && !template_is_ready(pool->template))
+		template_kill(pool->template);
+}
+
+static int prepare(struct pool *pool, const struct rlimit *nofile, char *error, size_t size)
+{
+	const struct conf_pool *conf = pool->conf;
+	int result;
+
+	pool->path = program_find(conf->argv[0]);
+	if (!pool->path) {
+		result = -errno;
+		(void)snprintf(error, size, "program %s: %s", conf->argv[0], strerror(-result));
+		return result;
+	}
+	pool->spawn = (struct spawn_request){.path = pool->path,
+					     .argv = conf->argv,
+					     .chdir = conf->chdir,
+					     .identity = &conf->identity,
+					     .nofile = *nofile};
+	result = pool_listen(pool, error, size);
+	if (result < 0 || conf->spawn == CONF_SPAWN_TEMPLATE)
+		return result;
+	result = phpini_write(conf, &pool->ini_dir, error, size);
+	if (result < 0)
+		return result;
+	pool->envp = environment_new(conf, pool->ini_dir);
+	pool->spawn.envp = pool->envp;
+	return pool->envp ? 0 : -ENOMEM;
+}
+
+struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int library,
+		      const struct rlimit *nofile, const struct pool_events *events, void *data,
+		      char *error, size_t size)
+{
+	struct pool *pool = calloc(1, sizeof(*pool));
+	int result = -ENOMEM;
+
+	error[0] = '\0';
+	if (!pool)
+		goto fail;
+	pool->loop = loop;
+	pool->conf = conf;
+	pool->events = events;
+	pool->data = data;
+	pool->library = library;
+	pool->board.fd = -1;
+	ev_timer_init(&pool->template_timer, template_timer_cb, 0., 0.);
+	ev_timer_init(&pool->ready_timer, ready_timer_cb, 0., 0.);
+	pool->template_timer.data = pool->ready_timer.data = pool;
+	pool->slots = calloc(conf->max_children, sizeof(*pool->slots));
+	if (!pool->slots)
+		goto fail;
+	for (unsigned int i = 0; i < conf->max_children; i++)
+		slot_init(&pool->slots[i], pool, i + 1);
+	/* A slot has two workers while one replaces the other. */
+	result = scoreboard_init(&pool->board, 2 * conf->max_children);
+	if (result == 0)
+		result = prepare(pool, nofile, error, size);
+	if (result == 0)
+		return pool;
+fail:
+	if (!error[0])
+		(void)snprintf(error, size, "%s", strerror(-result));
+	pool_free(pool);
+	return NULL;
+}
+
+void pool_free(struct pool *pool)
+{
+	if (!pool)
+		return;
+	ev_timer_stop(pool->loop, &pool->template_timer);
+	ev_timer_stop(pool->loop, &pool->ready_timer);
+	for (unsigned int i = 0; pool->slots && i < pool->conf->max_children; i++)
+		slot_done(&pool->slots[i]);
+	for (size_t i = 0; i < pool->shared_count; i++)
+		listener_close(&pool->shared[i]);
+	template_free(pool->template);
+	scoreboard_done(&pool->board);
+	phpini_remove(pool->ini_dir);
+	environment_free(pool->envp);
+	free(pool->path);
+	free(pool->shared);
+	free(pool->slots);
+	free(pool);
+}
+
+const char *pool_describe(const struct pool *pool, char *buffer, size_t size)
+{
+	const struct conf_pool *conf = pool->conf;
+	size_t len;
+
+	len = (size_t)snprintf(buffer, size, "pool %s: %u worker%s of %s (%s) at", conf->name,
+			       conf->max_children, conf->max_children == 1 ? "" : "s", pool->path,
+			       conf_spawn_name(conf->spawn));
+	for (size_t i = 0; i < conf->listen_count && len < size; i++)
+		len += (size_t)snprintf(buffer + len, size - len, "%s %s", i ? "," : "",
+					conf->listen[i].address.text);
+	return buffer;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a pool shares with its slots and their workers. */
+#ifndef FPM_POOL_INTERNAL_H
+#define FPM_POOL_INTERNAL_H
+
+#include "listener.h"
+#include "log.h"
+#include "respawn.h"
+#include "scoreboard.h"
+#include "slot.h"
+#include "spawn.h"
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct conf_pool;
+struct pool_events;
+struct template;
+
+enum pool_state {
+	POOL_NEW = 0,
+	POOL_STARTING,
+	POOL_READY,
+	POOL_STOPPING,
+	POOL_STOPPED,
+};
+
+/**
+ * struct pool - a pool
+ * @loop:		Event loop
+ * @conf:		Its configuration
+ * @events:		Callbacks of the manager
+ * @data:		Passed to them
+ * @state:		State
+ * @library:		Descriptor of libberth-worker.so
+ * @spawn:		What its processes are made of; descriptors are added
+ * @ini_dir:		Folder with its PHP settings, NULL if there are none
+ * @shared:		Listeners that every slot accepts on, @shared_count of them
+ * @slots:		conf->max_children of them
+ * @board:		Scoreboard
+ * @template:		Present template, NULL in exec mode and while there is none
+ * @template_serial:	Number of templates started so far
+ * @template_respawn:	Memory of their back-off
+ * @template_timer:	Runs while the next one waits
+ * @ready_timer:	Until ready: how long that may take, or how long workers must live
+ * @closing:		Slots are being closed, so that the last one counts only once
+ * @log_limit:		For lines about workers' ends
+ */
+struct pool {
+	struct ev_loop *loop;
+	const struct conf_pool *conf;
+	const struct pool_events *events;
+	void *data;
+	enum pool_state state;
+	int library;
+	struct spawn_request spawn;
+	char *path;
+	char **envp;
+	char *ini_dir;
+	struct listener *shared;
+	size_t shared_count;
+	struct slot *slots;
+	struct scoreboard board;
+	struct template *template;
+	unsigned int template_serial;
+	struct respawn template_respawn;
+	ev_timer template_timer;
+	ev_timer ready_timer;
+	bool closing;
+	struct log_limit log_limit;
+};
+
+struct slot_worker;
+
+/* Can a worker be made now: always in exec mode, else if the template is ready. */
+bool pool_can_spawn(const struct pool *pool);
+
+/* The descriptors that a slot's workers accept on; returns their number. */
+unsigned int pool_listeners(const struct pool *pool, const struct slot *slot,
+			    int ret_fds[SLOT_LISTENERS_MAX]);
+
+/* A slot has a new worker. */
+void pool_slot_up(struct pool *pool);
+
+/* A slot's current worker has ended, and is about to be freed. */
+void pool_worker_ended(struct pool *pool, const struct slot_worker *worker);
+
+/* A closed slot has no process any more. */
+void pool_slot_closed(struct pool *pool);
+
+/* Opens every listener of the pool; on failure says why, with some left for pool_free(). */
+int pool_listen(struct pool *pool, char *error, size_t size);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds a pool's program, and tells why one can't be a template. */
+
+#include "program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_executable_file(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == -1)
+		return false;
+	if (S_ISREG(st.st_mode) && access(path, X_OK) == 0)
+		return true;
+	errno = EACCES;
+	return false;
+}
+
+char *program_find(const char *name)
+{
+	const char *path = getenv("PATH");
+	int error = ENOENT;
+
+	if (strchr(name, '/'))
+		return is_executable_file(name) ? strdup(name) : NULL;
+	for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p;) {
+		size_t len = strcspn(p, ":");
+		char *file = NULL;
+
+		if (asprintf(&file, "%.*s/%s", (int)len, len ? p : ".", name) == -1)
+			return NULL;
+		if (is_executable_file(file))
+			return file;
+		if (errno == EACCES)
+			error = EACCES;
+		free(file);
+		p += len + (p[len] == ':');
+	}
+	errno = error;
+	return NULL;
+}
+
+/* True if the file is an ELF program that no dynamic linker loads; false on any doubt. */
+static bool is_static(int fd)
+{
+	Elf64_Ehdr head;
+
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	for (unsigned int i = 0; i < head.e_phnum; i++) {
+		off_t offset = (off_t)(head.e_phoff + (Elf64_Off)i * head.e_phentsize);
+		Elf64_Phdr segment;
+
+		if (pread(fd, &segment, sizeof(segment), offset) != sizeof(segment))
+			return false;
+		if (segment.p_type == PT_INTERP)
+			return false;
+	}
+	return true;
+}
+
+const char *program_template_problem(const char *path)
+{
+	const char *problem = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd == -1)
+		return NULL;
+	if (fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)))
+		problem = "it is set-uid or set-gid, so no library can be preloaded into it";
+	else if (is_static(fd))
+		problem = "it is linked statically, so no library can be preloaded into it";
+	(void)close(fd);
+	return problem;
+}

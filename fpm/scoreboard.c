@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The manager's side of a pool's scoreboard, which its workers write. */
+
+#include "scoreboard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int scoreboard_init(struct scoreboard *board, uint32_t count)
+{
+	size_t size = (size_t)count * sizeof(struct abi_score);
+	void *entries;
+	int error;
+
+	*board = (struct scoreboard){.fd = -1, .count = count};
+	board->used = calloc(count, sizeof(*board->used));
+	if (!board->used)
+		return -ENOMEM;
+	board->fd = memfd_create("berth-scoreboard", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (board->fd == -1 || ftruncate(board->fd, (off_t)size) == -1)
+		goto fail;
+	/* A worker that shrinks it would make our reads end in SIGBUS. */
+	if (fcntl(board->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == -1)
+		goto fail;
+	entries = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, board->fd, 0);
+	if (entries == MAP_FAILED)
+		goto fail;
+	board->entries = entries;
+	return 0;
+fail:
+	error = errno;
+	scoreboard_done(board);
+	return -error;
+}
+
+void scoreboard_done(struct scoreboard *board)
+{
+	size_t size = (size_t)board->count * sizeof(struct abi_score);
+
+	if (board->entries)
+		(void)munmap((void *)(uintptr_t)board->entries, size);
+	if (board->used && board->fd != -1)
+		(void)close(board->fd);
+	free(board->used);
+	*board = (struct scoreboard){.fd = -1};
+}
+
+int scoreboard_take(struct scoreboard *board, uint32_t *ret_entry)
+{
+	for (uint32_t i = 0; i < board->count; i++) {
+		if (board->used[i])
+			continue;
+		board->used[i] = true;
+		board->entries[i].state = ABI_STATE_NONE;
+		board->entries[i].pid = 0;
+		board->entries[i].served = 0;
+		*ret_entry = i;
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+void scoreboard_give_back(struct scoreboard *board, uint32_t entry)
+{
+	board->used[entry] = false;
+}
+
+struct abi_score scoreboard_read(const struct scoreboard *board, uint32_t entry)
+{
+	const volatile struct abi_score *e = &board->entries[entry];
+
+	return (struct abi_score){.state = e->state, .pid = e->pid, .served = e->served};
+}

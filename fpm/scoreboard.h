@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The manager's side of a pool's scoreboard, which its workers write. */
+#ifndef FPM_SCOREBOARD_H
+#define FPM_SCOREBOARD_H
+
+#include "worker/abi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * struct scoreboard - shared memory with an entry for each worker of a pool
+ * @fd:		memfd, sealed against resizing; -1 if there is none
+ * @entries:	Entries of it
+ * @used:	One flag an entry
+ * @count:	Number of entries
+ */
+struct scoreboard {
+	int fd;
+	volatile struct abi_score *entries;
+	bool *used;
+	uint32_t count;
+};
+
+/**
+ * scoreboard_init() - make one
+ * @board:	Storage
+ * @count:	Entries
+ *
+ * Return: 0 or negative errno
+ */
+int scoreboard_init(struct scoreboard *board, uint32_t count);
+
+/**
+ * scoreboard_done() - release it
+ * @board:	Scoreboard, all zero or initialised
+ */
+void scoreboard_done(struct scoreboard *board);
+
+/**
+ * scoreboard_take() - take and clear a free entry
+ * @board:	Scoreboard
+ * @ret_entry:	Its index
+ *
+ * Return: 0, or -EAGAIN if all are in use
+ */
+int scoreboard_take(struct scoreboard *board, uint32_t *ret_entry);
+
+/**
+ * scoreboard_give_back() - its worker has ended
+ * @board:	Scoreboard
+ * @entry:	Index
+ */
+void scoreboard_give_back(struct scoreboard *board, uint32_t entry);
+
+/**
+ * scoreboard_read() - copy an entry
+ * @board:	Scoreboard
+ * @entry:	Index
+ *
+ * Return: a copy; what it says is the worker's word
+ */
+struct abi_score scoreboard_read(const struct scoreboard *board, uint32_t entry);
+
+#endif

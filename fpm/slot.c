@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One slot of a pool: its own listeners, at most one current worker, and retiring ones. */
+
+#include "slot.h"
+
+#include "clock.h"
+#include "conf.h"
+#include "log.h"
+#include "pool_internal.h"
+#include "process.h"
+#include "slot_worker.h"
+#include "template.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Theory of operation
+ *
+ * Everything that happens to a slot is an event; the table `actions` at the end says what it
+ * does in each state, and a pair that can't be is logged.
+ *
+ *	EMPTY --start--> STARTING --up--> UP --ended--> STARTING, or BACKOFF --timer--> STARTING
+ *	UP --start, template is newer--> REPLACING --up--> UP, the old worker is retiring
+ *	any --close--> CLOSED --last one ended--> (the pool is told)
+ *
+ * The listeners stay open all the time, so clients wait in their queue while there is no worker.
+ * A slot is never given up.
+ */
+enum slot_event {
+	SLOT_EVENT_START = 0,
+	SLOT_EVENT_UP,	   /* @starting is there */
+	SLOT_EVENT_FAILED, /* @starting could not be made, and is gone */
+	SLOT_EVENT_ENDED,  /* @current has ended, and is gone */
+	SLOT_EVENT_TIMER,
+	SLOT_EVENT_CLOSE,
+	SLOT_EVENT_MAX,
+};
+
+typedef void (*slot_action_fn)(struct slot *slot);
+
+static void dispatch(struct slot *slot, enum slot_event event);
+
+static const char *const state_names[] = {
+	[SLOT_EMPTY] = "empty",		[SLOT_STARTING] = "starting", [SLOT_UP] = "up",
+	[SLOT_REPLACING] = "replacing", [SLOT_BACKOFF] = "backoff",   [SLOT_CLOSED] = "closed",
+};
+_Static_assert(sizeof(state_names) / sizeof(state_names[0]) == SLOT_STATE_MAX, "a name a state");
+
+static void set_timer(struct slot *slot, uint64_t delay_ms)
+{
+	ev_timer_stop(slot->pool->loop, &slot->timer);
+	ev_timer_set(&slot->timer, (double)delay_ms / 1000., 0.);
+	ev_timer_start(slot->pool->loop, &slot->timer);
+}
+
+/* Logs within the pool's limit, so that a crashing pool does not fill a disk. */
+#define slot_log(slot, level, ...)                                                                 \
+	do {                                                                                       \
+		unsigned int left_out;                                                             \
+		if (log_limit_pass(&(slot)->pool->log_limit, clock_ms(), &left_out)) {             \
+			if (left_out > 0)                                                          \
+				log_notice("pool %s: %u lines about its workers were left out",    \
+					   (slot)->pool->conf->name, left_out);                    \
+			log_write(level, __VA_ARGS__);                                             \
+		}                                                                                  \
+	} while (0)
+
+static void log_end(const struct slot *slot, const struct slot_worker *worker,
+		    const struct process_end *end, uint64_t delay_ms)
+{
+	bool planned = slot_worker_was_asked(worker) || (end->known && end->status == 0);
+	char how[80], next[48] = "";
+
+	if (delay_ms > 0)
+		(void)snprintf(next, sizeof(next), "; next start in %.1f s",
+			       (double)delay_ms / 1000.);
+	slot_log(slot, planned ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING,
+		 "pool %s slot %u pid %d: ended with %s after %.1f s and %llu connections%s",
+		 slot->pool->conf->name, slot->number, end->pid,
+		 process_end_describe(end, how, sizeof(how)),
+		 (double)slot_worker_age_ms(worker) / 1000.,
+		 (unsigned long long)slot_worker_served(worker), next);
+}
+
+bool slot_is_closed(const struct slot *slot)
+{
+	if (slot->state != SLOT_CLOSED || slot->current || slot->starting)
+		return false;
+	for (size_t i = 0; i < SLOT_RETIRING_MAX; i++)
+		if (slot->retiring[i])
+			return false;
+	return true;
+}
+
+static void tell_if_closed(struct slot *slot)
+{
+	if (slot_is_closed(slot))
+		pool_slot_closed(slot->pool);
+}
+
+/* Events from workers */
+
+static void worker_up_cb(struct slot_worker *worker)
+{
+	dispatch(slot_worker_data(worker), SLOT_EVENT_UP);
+}
+
+static void worker_failed_cb(struct slot_worker *worker, int error)
+{
+	struct slot *slot = slot_worker_data(worker);
+
+	if (error != -EPIPE)
+		slot_log(slot, LOG_LEVEL_ERROR, "pool %s slot %u: can't start a worker: %s",
+			 slot->pool->conf->name, slot->number, strerror(-error));
+	slot_worker_free(worker);
+	slot->starting = NULL;
+	dispatch(slot, SLOT_EVENT_FAILED);
+}
+
+static void retiring_ended(struct slot *slot, struct slot_worker *worker,
+			   const struct process_end *end)
+{
+	log_end(slot, worker, end, 0);
+	for (size_t i = 0; i < SLOT_RETIRING_MAX; i++)
+		if (slot->retiring[i] == worker)
+			slot->retiring[i] = NULL;
+	slot_worker_free(worker);
+	tell_if_closed(slot);
+}
+
+static void worker_ended_cb(struct slot_worker *worker, const struct process_end *end)
+{
+	struct slot *slot = slot_worker_data(worker);
+	bool healthy;
+
+	if (worker != slot->current) {
+		retiring_ended(slot, worker, end);
+		return;
+	}
+	healthy = respawn_healthy(slot_worker_served(worker), slot_worker_age_ms(worker));
+	slot->delay_ms = respawn_delay_ms(&slot->respawn, healthy, clock_ms(), drand48());
+	log_end(slot, worker, end, slot->state == SLOT_CLOSED ? 0 : slot->delay_ms);
+	slot->current = NULL;
+	pool_worker_ended(slot->pool, worker);
+	slot_worker_free(worker);
+	dispatch(slot, SLOT_EVENT_ENDED);
+}
+
+static const struct slot_worker_events worker_events = {
+	.up = worker_up_cb,
+	.failed = worker_failed_cb,
+	.ended = worker_ended_cb,
+};
+
+/* Actions */
+
+static void back_off(struct slot *slot)
+{
+	slot->state = SLOT_BACKOFF;
+	set_timer(slot, slot->delay_ms);
+}
+
+static void no_worker(struct slot *slot)
+{
+	slot->delay_ms = respawn_delay_ms(&slot->respawn, false, clock_ms(), drand48());
+	back_off(slot);
+}
+
+/* Sets @starting, or @current if the worker exists at once. */
+static int make_worker(struct slot *slot)
+{
+	int listeners[SLOT_LISTENERS_MAX];
+	struct slot_worker_start start = {.pool = slot->pool,
+					  .slot_number = slot->number,
+					  .listeners = listeners};
+	struct slot_worker *worker;
+	int result;
+
+	start.listener_count = pool_listeners(slot->pool, slot, listeners);
+	slot->respawn.started_ms = clock_ms();
+	result = slot_worker_new(&start, &worker_events, slot, &worker);
+	if (result < 0) {
+		slot_log(slot, LOG_LEVEL_ERROR, "pool %s slot %u: can't start a worker: %s",
+			 slot->pool->conf->name, slot->number, strerror(-result));
+		return result;
+	}
+	slot->starting = worker;
+	return 0;
+}
+
+static void start(struct slot *slot)
+{
+	if (!pool_can_spawn(slot->pool)) {
+		slot->state = SLOT_EMPTY;
+		return;
+	}
+	slot->state = SLOT_STARTING;
+	if (make_worker(slot) < 0)
+		no_worker(slot);
+	else if (slot_worker_pid(slot->starting) != 0)
+		dispatch(slot, SLOT_EVENT_UP);
+}
+
+static void start_or_wait(struct slot *slot)
+{
+	if (slot->delay_ms > 0)
+		back_off(slot);
+	else
+		start(slot);
+}
+
+static void replace(struct slot *slot)
+{
+	if (!pool_can_spawn(slot->pool) ||
+	    slot_worker_template(slot->current) == slot->pool->template_serial)
+		return;
+	/* Failure leaves the old worker in place; the next call tries again. */
+	if (make_worker(slot) == 0)
+		slot->state = SLOT_REPLACING;
+}
+
+static void up(struct slot *slot)
+{
+	slot->current = slot->starting;
+	slot->starting = NULL;
+	slot->state = SLOT_UP;
+	slot->has_been_up = true;
+	pool_slot_up(slot->pool);
+}
+
+static void retire(struct slot *slot, struct slot_worker *worker)
+{
+	for (size_t i = 0; i < SLOT_RETIRING_MAX; i++) {
+		if (slot->retiring[i])
+			continue;
+		slot->retiring[i] = worker;
+		slot_worker_ask(worker);
+		return;
+	}
+	/* So many that never left: this one is not waited for. */
+	slot_worker_kill(worker);
+	slot_worker_free(worker);
+}
+
+static void up_replaced(struct slot *slot)
+{
+	retire(slot, slot->current);
+	up(slot);
+}
+
+static void keep_old(struct slot *slot)
+{
+	slot->state = SLOT_UP;
+}
+
+static void wait_for_starting(struct slot *slot)
+{
+	slot->state = SLOT_STARTING;
+}
+
+static void failed(struct slot *slot)
+{
+	if (pool_can_spawn(slot->pool))
+		no_worker(slot);
+	else
+		slot->state = SLOT_EMPTY;
+}
+
+static void close_workers(struct slot *slot)
+{
+	slot->state = SLOT_CLOSED;
+	ev_timer_stop(slot->pool->loop, &slot->timer);
+	slot_worker_free(slot->starting);
+	slot->starting = NULL;
+	if (slot->current)
+		slot_worker_ask(slot->current);
+	tell_if_closed(slot);
+}
+
+static void ignore(struct slot *slot)
+{
+	(void)slot;
+}
+
+static const slot_action_fn actions[SLOT_STATE_MAX][SLOT_EVENT_MAX] = {
+	[SLOT_EMPTY] = {[SLOT_EVENT_START] = start, [SLOT_EVENT_CLOSE] = close_workers},
+	[SLOT_STARTING] = {[SLOT_EVENT_START] = ignore,
+			   [SLOT_EVENT_UP] = up,
+			   [SLOT_EVENT_FAILED] = failed,
+			   [SLOT_EVENT_CLOSE] = close_workers},
+	[SLOT_UP] = {[SLOT_EVENT_START] = replace,
+		     [SLOT_EVENT_ENDED] = start_or_wait,
+		     [SLOT_EVENT_CLOSE] = close_workers},
+	[SLOT_REPLACING] = {[SLOT_EVENT_START] = ignore,
+			    [SLOT_EVENT_UP] = up_replaced,
+			    [SLOT_EVENT_FAILED] = keep_old,
+			    [SLOT_EVENT_ENDED] = wait_for_starting,
+			    [SLOT_EVENT_CLOSE] = close_workers},
+	[SLOT_BACKOFF] = {[SLOT_EVENT_START] = ignore,
+			  [SLOT_EVENT_TIMER] = start,
+			  [SLOT_EVENT_CLOSE] = close_workers},
+	[SLOT_CLOSED] = {[SLOT_EVENT_START] = ignore,
+			 [SLOT_EVENT_ENDED] = tell_if_closed,
+			 [SLOT_EVENT_CLOSE] = ignore},
+};
+
+static void dispatch(struct slot *slot, enum slot_event event)
+{
+	slot_action_fn action = actions[slot->state][event];
+
+	if (action)
+		action(slot);
+	else
+		log_error("pool %s slot %u: event %d can't be in state %s", slot->pool->conf->name,
+			  slot->number, event, state_names[slot->state]);
+}
+
+static void timer_cb(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop, (void)revents;
+	dispatch(w->data, SLOT_EVENT_TIMER);
+}
+
+void slot_init(struct slot *slot, struct pool *pool, unsigned int number)
+{
+	*slot = (struct slot){.pool = pool, .number = number};
+	ev_timer_init(&slot->timer, timer_cb, 0., 0.);
+	slot->timer.data = slot;
+}
+
+void slot_start(struct slot *slot)
+{
+	dispatch(slot, SLOT_EVENT_START);
+}
+
+void slot_close(struct slot *slot)
+{
+	dispatch(slot, SLOT_EVENT_CLOSE);
+}
+
+void slot_kill(struct slot *slot)
+{
+	if (slot->current)
+		slot_worker_kill(slot->current);
+	for (size_t i = 0; i < SLOT_RETIRING_MAX; i++)
+		if (slot->retiring[i])
+			slot_worker_kill(slot->retiring[i]);
+}
+
+void slot_done(struct slot *slot)
+{
+	ev_timer_stop(slot->pool->loop, &slot->timer);
+	slot_worker_free(slot->starting);
+	slot_worker_free(slot->current);
+	for (size_t i = 0; i < SLOT_RETIRING_MAX; i++)
+		slot_worker_free(slot->retiring[i]);
+	for (size_t i = 0; i < slot->listener_count; i++)
+		listener_close(&slot->listeners[i]);
+	free(slot->listeners);
+}
+
+const char *slot_state_name(const struct slot *slot)
+{
+	if (slot->current && (slot->state == SLOT_UP || slot->state == SLOT_REPLACING))
+		return slot_worker_is_busy(slot->current) ? "busy" : "idle";
+	return state_names[slot->state];
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One slot of a pool: its own listeners, at most one current worker, and retiring ones. */
+#ifndef FPM_SLOT_H
+#define FPM_SLOT_H
+
+#include "listener.h"
+#include "respawn.h"
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pool;
+struct slot_worker;
+
+#define SLOT_LISTENERS_MAX 64
+#define SLOT_RETIRING_MAX 4
+
+enum slot_state {
+	SLOT_EMPTY = 0, /* no worker; waits to be told, or for a template */
+	SLOT_STARTING,	/* the first worker, or the next one, is being made */
+	SLOT_UP,	/* the current worker accepts: idle or busy, as the scoreboard says */
+	SLOT_REPLACING, /* likewise, and its successor is being made */
+	SLOT_BACKOFF,	/* waits before it starts a worker */
+	SLOT_CLOSED,	/* starts no more; waits for its workers to end */
+	SLOT_STATE_MAX,
+};
+
+/**
+ * struct slot - one slot
+ * @pool:	Its pool
+ * @number:	Number from 1
+ * @state:	State
+ * @listeners:	Its own listeners, @listener_count of them; shared ones are the pool's
+ * @current:	Worker that serves, NULL if there is none
+ * @starting:	Worker that is being made, NULL if there is none
+ * @retiring:	Workers that were asked to leave, NULL where there is none
+ * @respawn:	Memory of its back-off
+ * @delay_ms:	Wait before the next start
+ * @timer:	Runs in SLOT_BACKOFF
+ * @has_been_up: It had a worker at least once
+ */
+struct slot {
+	struct pool *pool;
+	unsigned int number;
+	enum slot_state state;
+	struct listener *listeners;
+	size_t listener_count;
+	struct slot_worker *current;
+	struct slot_worker *starting;
+	struct slot_worker *retiring[SLOT_RETIRING_MAX];
+	struct respawn respawn;
+	uint64_t delay_ms;
+	ev_timer timer;
+	bool has_been_up;
+};
+
+/**
+ * slot_init() - an empty slot without listeners
+ * @slot:	Storage
+ * @pool:	Its pool
+ * @number:	Number from 1
+ */
+void slot_init(struct slot *slot, struct pool *pool, unsigned int number);
+
+/**
+ * slot_start() - have a worker, of the pool's present template
+ * @slot:	Slot
+ *
+ * Does nothing if it has one or waits in back-off. A worker of an older template is replaced:
+ * its successor is there before it is asked to leave. If the template isn't ready the slot waits
+ * until this is called again.
+ */
+void slot_start(struct slot *slot);
+
+/**
+ * slot_close() - ask every worker to leave and start no more
+ * @slot:	Slot
+ *
+ * pool_slot_closed() is called when the last one has ended, maybe at once.
+ */
+void slot_close(struct slot *slot);
+
+/**
+ * slot_is_closed() - has slot_close() done its work
+ * @slot:	Slot
+ *
+ * Return: true if no process of it is left and none will be
+ */
+bool slot_is_closed(const struct slot *slot);
+
+/**
+ * slot_kill() - end what is left of a closed slot at once
+ * @slot:	Slot
+ */
+void slot_kill(struct slot *slot);
+
+/**
+ * slot_done() - release workers and listeners
+ * @slot:	Slot
+ */
+void slot_done(struct slot *slot);
+
+/**
+ * slot_state_name() - its state in words
+ * @slot:	Slot
+ *
+ * Return: "empty", "starting", "idle", "busy", "backoff" or "closed"
+ */
+const char *slot_state_name(const struct slot *slot);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One worker process of a slot as the manager sees it, from its fork to its end. */
+#ifndef FPM_SLOT_WORKER_H
+#define FPM_SLOT_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_end;
+struct slot;
+struct slot_worker;
+
+/**
+ * struct slot_worker_events - what its slot is told; in each the worker may be freed
+ * @up:		It exists and accepts; not called for one that is executed, which exists at once
+ * @failed:	It could not be made; @error is a negative errno
+ * @ended:	It has ended
+ */
+struct slot_worker_events {
+	void (*up)(struct slot_worker *worker);
+	void (*failed)(struct slot_worker *worker, int error);
+	void (*ended)(struct slot_worker *worker, const struct process_end *end);
+};
+
+/**
+ * struct slot_worker_start - how workers of a pool are made
+ * @pool:	Their pool
+ * @slot_number: Slot number from 1
+ * @listeners:	Listening sockets
+ * @listener_count: Entries of @listeners
+ */
+struct slot_worker_start {
+	struct pool *pool;
+	unsigned int slot_number;
+	const int *listeners;
+	unsigned int listener_count;
+};
+
+/**
+ * slot_worker_new() - start a worker
+ * @start:	How
+ * @events:	Callbacks; none is called before this returns
+ * @data:	For the owner
+ * @ret_worker:	Set on success
+ *
+ * Return: 0 or negative errno
+ */
+int slot_worker_new(const struct slot_worker_start *start, const struct slot_worker_events *events,
+		    void *data, struct slot_worker **ret_worker);
+
+/**
+ * slot_worker_free() - forget a worker
+ * @worker:	Worker, may be NULL; if it still runs it is asked to leave, unwatched
+ */
+void slot_worker_free(struct slot_worker *worker);
+
+/**
+ * slot_worker_ask() - ask it to finish what it does and leave
+ * @worker:	A worker that is up
+ *
+ * One of a template sees the end of its lifeline before it accepts again, whatever program it
+ * is; one that was executed gets SIGTERM. It is killed if it is still there after
+ * process_control_timeout.
+ */
+void slot_worker_ask(struct slot_worker *worker);
+
+/**
+ * slot_worker_kill() - end it at once
+ * @worker:	A worker that is up
+ */
+void slot_worker_kill(struct slot_worker *worker);
+
+/* What was given to slot_worker_new(). */
+void *slot_worker_data(const struct slot_worker *worker);
+
+/* Its pid, 0 before it is up; after slot_worker_new() it tells whether @up is still to come. */
+pid_t slot_worker_pid(const struct slot_worker *worker);
+
+/* Connections that it has finished, by its own word; always 0 for one that was executed. */
+uint64_t slot_worker_served(const struct slot_worker *worker);
+
+/* The last line that it printed, "" if none. */
+const char *slot_worker_last_words(const struct slot_worker *worker);
+
+/* True while it says that it has a connection. */
+bool slot_worker_is_busy(const struct slot_worker *worker);
+
+/* Milliseconds since it was started. */
+uint64_t slot_worker_age_ms(const struct slot_worker *worker);
+
+/* True once it was asked to leave or killed by us. */
+bool slot_worker_was_asked(const struct slot_worker *worker);
+
+/* Which template of its pool it came from. */
+unsigned int slot_worker_template(const struct slot_worker *worker);
+
+#endif

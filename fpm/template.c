@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The manager's side of the template protocol: one template process, from start to end. */
+
+#include "template.h"
+
+#include "identity.h"
+#include "log.h"
+#include "output.h"
+#include "process.h"
+#include "program.h"
+#include "spawn.h"
+#include "worker/message.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * Theory of operation
+ *
+ *	STARTING --READY--> READY --shutdown--> LEAVING --end--> (gone)
+ *	    \------------------\-----------------------end------/
+ *
+ * Tickets wait in a queue; at most OUTSTANDING_MAX of them are with the template at a time, so
+ * that neither its socket nor the limit of descriptors in flight fills up. Answers come in the
+ * order of the requests.
+ *
+ * The socket is shared by no worker, but its other end lives in a process that runs the pool's
+ * code: the kernel names the sender of each message (SO_PASSCRED), and what does not come from
+ * the template itself is dropped.
+ */
+#define OUTSTANDING_MAX 16
+
+/* An end of the socket that is not followed by the end of the process within this is a fault. */
+#define LEAVE_TIMEOUT 5.0
+
+enum template_state {
+	TEMPLATE_STARTING = 0,
+	TEMPLATE_READY,
+	TEMPLATE_LEAVING,
+};
+
+struct template {
+	struct ev_loop *loop;
+	const struct template_events *events;
+	void *data;
+	enum template_state state;
+	char name[80];
+	char *path;
+	struct process process;
+	struct output *output;
+	ev_io control;
+	ev_timer deadline;
+	uint32_t timeout_ms;
+	uint64_t epoch;
+	uint64_t sequence;
+	struct template_ticket *queue;	  /* not sent yet */
+	struct template_ticket *sent;	  /* sent, not answered */
+	unsigned int outstanding;
+	char why[256];
+};
+
+static void append(struct template_ticket **list, struct template_ticket *ticket)
+{
+	ticket->next = NULL;
+	while (*list)
+		list = &(*list)->next;
+	*list = ticket;
+}
+
+static bool unlink_ticket(struct template_ticket **list, const struct template_ticket *ticket)
+{
+	while (*list && *list != ticket)
+		list = &(*list)->next;
+	if (!*list)
+		return false;
+	*list = ticket->next;
+	return true;
+}
+
+/* Sends what the template may have; returns when it has enough or the socket is full. */
+static void send_tickets(struct template *t)
+{
+	while (t->queue && t->state == TEMPLATE_READY && t->outstanding < OUTSTANDING_MAX) {
+		struct template_ticket *ticket = t->queue;
+		struct abi_message spawn = {
+			.abi = ABI_VERSION,
+			.type = ABI_SPAWN,
+			.epoch = t->epoch,
+			.sequence = ++t->sequence,
+			.slot = ticket->slot,
+			.score = ticket->score,
+			.scores = ticket->scores,
+			.listeners = (uint32_t)(ticket->fd_count - ABI_SPAWN_FD_LISTENER),
+		};
+
+		/* On an error the template is gone, which its end tells. */
+		if (message_send(t->control.fd, &spawn, ticket->fds, ticket->fd_count) == -1)
+			return;
+		ticket->sequence = spawn.sequence;
+		t->queue = ticket->next;
+		append(&t->sent, ticket);
+		t->outstanding++;
+	}
+}
+
+static void fail_tickets(struct template *t)
+{
+	while (t->sent || t->queue) {
+		struct template_ticket **list = t->sent ? &t->sent : &t->queue;
+		struct template_ticket *ticket = *list;
+
+		*list = ticket->next;
+		ticket->spawned(ticket, 0, -1, -EPIPE);
+	}
+	t->outstanding = 0;
+}
+
+static void take_ready(struct template *t, const struct abi_message *m)
+{
+	if (t->state != TEMPLATE_STARTING) {
+		log_warning("%s template pid %d: READY again, dropped", t->name, t->process.pid);
+		return;
+	}
+	if (m->threads > 1) {
+		(void)snprintf(t->why, sizeof(t->why),
+			       "it has %u threads, which a fork would lose; spawn = exec starts "
+			       "each worker by itself",
+			       m->threads);
+		template_kill(t);
+		return;
+	}
+	ev_timer_stop(t->loop, &t->deadline);
+	t->state = TEMPLATE_READY;
+	log_debug("%s template pid %d: ready, %u descriptors", t->name, t->process.pid,
+		  m->descriptors);
+	t->events->ready(t->data);
+	send_tickets(t);
+}
+
+static void take_spawned(struct template *t, const struct abi_message *m, int pidfd)
+{
+	struct template_ticket *ticket = t->sent;
+
+	if (t->outstanding > 0)
+		t->outstanding--;
+	while (ticket && ticket->sequence != m->sequence)
+		ticket = ticket->next;
+	if (!ticket) {
+		/* Cancelled meanwhile: its lifeline has ended, so it is on its way out. */
+		if (pidfd != -1)
+			(void)close(pidfd);
+	} else {
+		(void)unlink_ticket(&t->sent, ticket);
+		if (pidfd == -1)
+			ticket->spawned(ticket, 0, -1, m->error ? -m->error : -EPROTO);
+		else
+			ticket->spawned(ticket, m->pid, pidfd, 0);
+	}
+	send_tickets(t);
+}
+
+static void take_message(struct template *t, const struct abi_message *m, pid_t sender, int fd)
+{
+	if (sender != t->process.pid) {
+		if (m->type == ABI_READY && t->state == TEMPLATE_STARTING)
+			(void)snprintf(t->why, sizeof(t->why),
+				       "READY came from pid %d, a child of it: a wrapper script must "
+				       "start the program with exec",
+				       sender);
+		log_warning("%s template: message from pid %d, dropped", t->name, sender);
+	} else if (m->type == ABI_READY) {
+		take_ready(t, m);
+	} else if (m->type == ABI_SPAWNED) {
+		take_spawned(t, m, fd);
+		return;
+	} else if (m->type == ABI_EXITED) {
+		(void)process_reaped(m->pid, m->status);
+	}
+	if (fd != -1)
+		(void)close(fd);
+}
+
+static void control_cb(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct template *t = w->data;
+
+	(void)revents;
+	/* Bounded, so that a template that talks without end does not stop the loop. */
+	for (int i = 0; i < 64 && t->process.pid != 0; i++) {
+		struct abi_message m;
+		pid_t sender;
+		size_t count;
+		int fd = -1;
+		int n = message_receive(w->fd, &m, &fd, 1, &count, &sender);
+
+		if (n == 1) {
+			take_message(t, &m, sender, count ? fd : -1);
+			continue;
+		}
+		if (n == -1 && errno == EPROTO) {
+			log_warning("%s template: message of another version, dropped", t->name);
+			continue;
+		}
+		if (n == -1 && errno == EAGAIN)
+			return;
+		/* Its process should end now. If it closed the socket and stays, it is no use. */
+		ev_io_stop(loop, w);
+		ev_timer_stop(loop, &t->deadline);
+		ev_timer_set(&t->deadline, LEAVE_TIMEOUT, 0.);
+		ev_timer_start(loop, &t->deadline);
+		return;
+	}
+}
+
+static void deadline_cb(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct template *t = w->data;
+
+	(void)loop, (void)revents;
+	if (t->state == TEMPLATE_STARTING && !t->why[0])
+		(void)snprintf(t->why, sizeof(t->why),
+			       "it did not accept on descriptor 0 within %.0f s; is it a FastCGI "
+			       "program? (process_start_timeout, spawn = exec)",
+			       (double)t->timeout_ms / 1000);
+	template_kill(t);
+}
+
+static void ended_cb(struct process *process, const struct process_end *end)
+{
+	struct template *t = process->data;
+	const struct template_events *events = t->events;
+	const char *problem =
+		t->state == TEMPLATE_STARTING ? program_template_problem(t->path) : NULL;
+	const char *last;
+	char how[80], why[1024];
+
+	output_drain(t->output);
+	last = output_last(t->output);
+	(void)process_end_describe(end, how, sizeof(how));
+	if (t->state == TEMPLATE_STARTING && !t->why[0])
+		(void)snprintf(t->why, sizeof(t->why), "it ended before it was ready, %s", how);
+	(void)snprintf(why, sizeof(why), "%s%s%s%s%s", t->why[0] ? t->why : how,
+		       problem ? "; spawn = exec would do, for " : "", problem ? problem : "",
+		       last[0] ? "; its last words: " : "", last);
+	t->state = TEMPLATE_LEAVING;
+	ev_io_stop(t->loop, &t->control);
+	ev_timer_stop(t->loop, &t->deadline);
+	fail_tickets(t);
+	events->ended(t->data, why);
+}
+
+static int start(struct template *t, const struct spawn_request *request, int control, int library)
+{
+	struct spawn_request r = *request;
+	int listener, output = -1, pidfd, result;
+	pid_t pid;
+
+	/* Never bound, it looks like a listener all the same, which makes php-cgi choose FastCGI. */
+	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	t->output = output_new(t->loop, r.identity->uid, r.identity->gid, &output);
+	if (listener == -1 || !t->output) {
+		result = -errno;
+		goto out;
+	}
+	r.fds[0] = listener;
+	r.fds[1] = r.fds[2] = output;
+	r.fds[ABI_FD_CONTROL] = control;
+	r.fds[ABI_FD_LIBRARY] = library;
+	r.fd_count = ABI_FD_LIBRARY + 1;
+	result = spawn_program(&r, &pid, &pidfd);
+	if (result < 0)
+		goto out;
+	output_label(t->output, "%s template pid %d", t->name, pid);
+	t->process.data = t;
+	process_watch(&t->process, t->loop, pid, pidfd, ended_cb);
+out:
+	if (listener != -1)
+		(void)close(listener);
+	if (output != -1)
+		(void)close(output);
+	return result;
+}
+
+static uint64_t make_epoch(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+struct template *template_new(struct ev_loop *loop, const char *name,
+			      const struct spawn_request *request, int library,
+			      uint32_t timeout_ms, const struct template_events *events, void *data,
+			      char *error, size_t size)
+{
+	struct template *t = calloc(1, sizeof(*t));
+	int pair[2] = {-1, -1};
+	int on = 1;
+	int result = -ENOMEM;
+
+	if (!t)
+		goto fail;
+	t->loop = loop;
+	t->events = events;
+	t->data = data;
+	t->timeout_ms = timeout_ms;
+	t->epoch = make_epoch();
+	(void)snprintf(t->name, sizeof(t->name), "%s", name);
+	t->path = strdup(request->path);
+	if (!t->path)
+		goto fail;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1 ||
+	    setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == -1 ||
+	    fcntl(pair[0], F_SETFL, O_NONBLOCK) == -1) {
+		result = -errno;
+		goto fail;
+	}
+	result = start(t, request, pair[1], library);
+	if (result < 0)
+		goto fail;
+	(void)close(pair[1]);
+	ev_io_init(&t->control, control_cb, pair[0], EV_READ);
+	/* Its word about a worker's end comes before the worker's pidfd is looked at. */
+	ev_set_priority(&t->control, EV_MAXPRI);
+	ev_timer_init(&t->deadline, deadline_cb, timeout_ms / 1000., 0.);
+	t->control.data = t->deadline.data = t;
+	ev_io_start(loop, &t->control);
+	ev_timer_start(loop, &t->deadline);
+	return t;
+fail:
+	(void)snprintf(error, size, "can't start the template: %s", strerror(-result));
+	for (int i = 0; i < 2; i++)
+		if (pair[i] != -1)
+			(void)close(pair[i]);
+	if (t) {
+		output_release(t->output);
+		free(t->path);
+		free(t);
+	}
+	return NULL;
+}
+
+void template_free(struct template *template)
+{
+	if (!template)
+		return;
+	(void)process_signal(&template->process, SIGKILL);
+	process_forget(&template->process);
+	ev_io_stop(template->loop, &template->control);
+	ev_timer_stop(template->loop, &template->deadline);
+	(void)close(template->control.fd);
+	output_release(template->output);
+	free(template->path);
+	free(template);
+}
+
+bool template_is_ready(const struct template *template)
+{
+	return template && template->state == TEMPLATE_READY;
+}
+
+pid_t template_pid(const struct template *template)
+{
+	return template->process.pid;
+}
+
+void template_request(struct template *template, struct template_ticket *ticket)
+{
+	append(&template->queue, ticket);
+	send_tickets(template);
+}
+
+void template_cancel(struct template *template, struct template_ticket *ticket)
+{
+	if (!unlink_ticket(&template->queue, ticket))
+		(void)unlink_ticket(&template->sent, ticket);
+}
+
+void template_shutdown(struct template *template)
+{
+	const struct abi_message shutdown = {.abi = ABI_VERSION, .type = ABI_SHUTDOWN};
+
+	template->state = TEMPLATE_LEAVING;
+	(void)message_send(template->control.fd, &shutdown, NULL, 0);
+	ev_timer_stop(template->loop, &template->deadline);
+	ev_timer_set(&template->deadline, LEAVE_TIMEOUT, 0.);
+	ev_timer_start(template->loop, &template->deadline);
+}
+
+void template_kill(struct template *template)
+{
+	(void)process_signal(&template->process, SIGKILL);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the manager and libberth-worker.so share: messages, inherited descriptors, scoreboard. */
+#ifndef FPM_WORKER_ABI_H
+#define FPM_WORKER_ABI_H
+
+#include <stdint.h>
+
+/* Changes whenever anything below does. */
+#define ABI_VERSION 1U
+
+/*
+ * Inherited by a template: its end of the control socket and the library itself, which is
+ * preloaded as /proc/self/fd/ABI_FD_LIBRARY. Both keep open across exec until the program
+ * accepts for the first time, so that a wrapper script may stand in front of it.
+ */
+#define ABI_FD_CONTROL 3
+#define ABI_FD_LIBRARY 4
+#define ABI_PRELOAD "/proc/self/fd/4"
+
+/*
+ * "ABI_VERSION KEEP": makes the process a template. KEEP says how many bytes of
+ * PHP_INI_SCAN_DIR's value are the pool's own, -1 if it did not set the variable: the rest names
+ * a folder that is gone once the program has started.
+ */
+#define ABI_ENV "BERTH_TEMPLATE"
+#define ABI_ENV_SCAN_DIR "PHP_INI_SCAN_DIR"
+
+enum abi_type {
+	/* manager to template */
+	ABI_SPAWN = 1, /* fork a worker; descriptors in the order of enum abi_spawn_fd */
+	ABI_SHUTDOWN,  /* leave; so does the end of the stream */
+	/* template to manager */
+	ABI_READY = 16, /* stands in its first accept(): threads, descriptors */
+	ABI_SPAWNED,	/* answers ABI_SPAWN: pid and a pidfd, or error */
+	ABI_EXITED,	/* a worker ended: pid, status and rusage */
+};
+
+/* Descriptors of an ABI_SPAWN. */
+enum abi_spawn_fd {
+	ABI_SPAWN_FD_OUTPUT = 0,   /* becomes 1 and 2 */
+	ABI_SPAWN_FD_LIFELINE,	   /* readable (end of file) when the worker is to leave */
+	ABI_SPAWN_FD_SCOREBOARD,   /* memfd of struct abi_score[] */
+	ABI_SPAWN_FD_LISTENER,	   /* the first of abi_message.listeners */
+};
+
+#define ABI_LISTENERS_MAX 64
+#define ABI_SPAWN_FDS_MAX (ABI_SPAWN_FD_LISTENER + ABI_LISTENERS_MAX)
+
+/**
+ * struct abi_message - every message in both directions; unused members are 0
+ * @abi:		ABI_VERSION
+ * @type:		enum abi_type
+ * @epoch:		Of the manager that asked; answers repeat the last one seen
+ * @sequence:		Of the ABI_SPAWN that is answered
+ * @slot:		Slot number from 1
+ * @score:		ABI_SPAWN: index into the scoreboard
+ * @scores:		ABI_SPAWN: entries that the scoreboard has
+ * @listeners:		ABI_SPAWN: number of listeners
+ * @pid:		READY, SPAWNED, EXITED
+ * @error:		SPAWNED: errno if there is no worker, else 0
+ * @status:		EXITED: as wait4() gives it
+ * @threads:		READY: threads of the program; more than one can't be forked
+ * @descriptors:	READY: open descriptors, those of berth left out
+ * @max_rss_kib:	EXITED: rusage, KiB
+ * @user_us:		EXITED: rusage, microseconds
+ * @system_us:		EXITED: rusage, microseconds
+ */
+struct abi_message {
+	uint32_t abi;
+	uint32_t type;
+	uint64_t epoch;
+	uint64_t sequence;
+	uint32_t slot;
+	uint32_t score;
+	uint32_t scores;
+	uint32_t listeners;
+	int32_t pid;
+	int32_t error;
+	int32_t status;
+	uint32_t threads;
+	uint32_t descriptors;
+	uint32_t reserved;
+	int64_t max_rss_kib;
+	int64_t user_us;
+	int64_t system_us;
+};
+_Static_assert(sizeof(struct abi_message) == 88, "no padding: both sides may differ in compiler");
+
+enum abi_state {
+	ABI_STATE_NONE = 0, /* nobody writes here */
+	ABI_STATE_IDLE,	    /* waits in accept() */
+	ABI_STATE_BUSY,	    /* has a connection */
+};
+
+/**
+ * struct abi_score - one worker's entry of the scoreboard
+ * @state:	enum abi_state
+ * @pid:	Its writer
+ * @served:	Connections that it has finished
+ *
+ * One writer, the worker; the manager clears it before the worker is forked and reads it after.
+ * Pool code can write here too, so the manager takes it for a hint and never for an index.
+ */
+struct abi_score {
+	uint32_t state;
+	int32_t pid;
+	uint64_t served;
+	uint8_t reserved[48];
+};
+_Static_assert(sizeof(struct abi_score) == 64, "one cache line");
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The intercepted calls, a line each; exports.map lists the same names. */
+
+#include "lifecycle.h"
+
+#include <sys/socket.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int accept(int fd, struct sockaddr *restrict addr, socklen_t *restrict len)
+{
+	return lifecycle_accept(fd, addr, len);
+}
+
+EXPORT int accept4(int fd, struct sockaddr *restrict addr, socklen_t *restrict len, int flags)
+{
+	return lifecycle_accept4(fd, addr, len, flags);
+}
