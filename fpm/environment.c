@@ -16,10 +16,18 @@
 
 /* Meant for the manager, or made anew below. */
 static const char *const not_inherited[] = {
-	"PHP_FCGI_CHILDREN", "PHP_FCGI_MAX_REQUESTS", "FCGI_WEB_SERVER_ADDRS",
-	"NOTIFY_SOCKET",     "WATCHDOG_USEC",	      "WATCHDOG_PID",
-	"LISTEN_FDS",	     "LISTEN_PID",	      "LISTEN_FDNAMES",
-	"MAINPID",	     "USER",		      "HOME",
+	"PHP_FCGI_CHILDREN",
+	"PHP_FCGI_MAX_REQUESTS",
+	"FCGI_WEB_SERVER_ADDRS",
+	"NOTIFY_SOCKET",
+	"WATCHDOG_USEC",
+	"WATCHDOG_PID",
+	"LISTEN_FDS",
+	"LISTEN_PID",
+	"LISTEN_FDNAMES",
+	"MAINPID",
+	"USER",
+	"HOME",
 	ABI_ENV,
 };
 

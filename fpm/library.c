@@ -62,8 +62,7 @@ int library_open(int *ret_fd, char *error, size_t size)
 		file = open(BERTH_LIBRARY_DIR "/" NAME, O_RDONLY | O_CLOEXEC);
 	if (file == -1) {
 		result = -errno;
-		(void)snprintf(error, size, "%s: %s", BERTH_LIBRARY_DIR "/" NAME,
-			       strerror(errno));
+		(void)snprintf(error, size, "%s: %s", BERTH_LIBRARY_DIR "/" NAME, strerror(errno));
 		return result;
 	}
 	memory = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -103,7 +103,7 @@ struct log_limit {
 	unsigned int left_out;
 };
 #define LOG_LIMIT_WINDOW_MS 10000
-#define LOG_LIMIT_LINES 20
+#define LOG_LIMIT_LINES	    20
 
 /**
  * log_limit_pass() - may one more line of this kind be written
@@ -115,10 +115,10 @@ struct log_limit {
  */
 bool log_limit_pass(struct log_limit *limit, uint64_t now_ms, unsigned int *ret_left_out);
 
-#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
-#define log_notice(...) log_write(LOG_LEVEL_NOTICE, __VA_ARGS__)
+#define log_debug(...)	 log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
+#define log_notice(...)	 log_write(LOG_LEVEL_NOTICE, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
-#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
-#define log_alert(...) log_write(LOG_LEVEL_ALERT, __VA_ARGS__)
+#define log_error(...)	 log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_alert(...)	 log_write(LOG_LEVEL_ALERT, __VA_ARGS__)
 
 #endif

@@ -41,8 +41,8 @@ enum manager_state {
 
 /* Strays get SIGTERM, and SIGKILL when they are still there after SWEEP_KILL rounds. */
 #define SWEEP_INTERVAL 0.02
-#define SWEEP_KILL 25
-#define SWEEP_GIVE_UP 250
+#define SWEEP_KILL     25
+#define SWEEP_GIVE_UP  250
 
 struct manager {
 	struct ev_loop *loop;
@@ -221,8 +221,8 @@ static int open_pools(struct manager *m, const struct conf *conf, int library,
 		return -ENOMEM;
 	for (const struct conf_pool *p = conf->pools; p; p = p->next) {
 		char error[1024];
-		struct pool *pool = pool_new(m->loop, p, library, nofile, &events, m, error,
-					     sizeof(error));
+		struct pool *pool =
+			pool_new(m->loop, p, library, nofile, &events, m, error, sizeof(error));
 
 		if (!pool) {
 			log_error("pool %s: %s", p->name, error);

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,57 +110,52 @@ static int write_file(const struct conf_pool *pool, const char *path)
 	return 0;
 }
 
+/* The file's path in a folder that phpini_write() made. */
+static const char *file_in(const char *dir, char *buffer, size_t size)
+{
+	(void)snprintf(buffer, size, "%s/" INI_FILE, dir);
+	return buffer;
+}
+
 int phpini_write(const struct conf_pool *pool, char **ret_dir, char *error, size_t size)
 {
 	gid_t gid = pool->identity.uid == (uid_t)-1 ? (gid_t)-1 : pool->identity.gid;
-	char *dir = NULL, *path = NULL;
-	int result = -ENOMEM;
+	char template[PATH_MAX], path[PATH_MAX];
+	char *dir;
+	int result;
 
 	if (pool->php_count == 0) {
 		*ret_dir = NULL;
 		return 0;
 	}
-	if (asprintf(&dir, "%s/berth-ini.XXXXXX", parent_dir()) == -1) {
-		dir = NULL;
-		goto fail;
-	}
-	if (!mkdtemp(dir)) {
+	(void)snprintf(template, sizeof(template) - sizeof(INI_FILE), "%s/berth-ini.XXXXXX",
+		       parent_dir());
+	dir = mkdtemp(template) ? strdup(template) : NULL;
+	if (!dir) {
 		result = -errno;
-		(void)snprintf(error, size, "%s: %s", dir, strerror(errno));
-		free(dir);
+		(void)snprintf(error, size, "PHP settings in %s: %s", template, strerror(errno));
 		return result;
 	}
-	if (chown(dir, (uid_t)-1, gid) == -1 || chmod(dir, 0750) == -1) {
+	if (chown(dir, (uid_t)-1, gid) == -1 || chmod(dir, 0750) == -1)
 		result = -errno;
-		goto fail;
+	else
+		result = write_file(pool, file_in(dir, path, sizeof(path)));
+	if (result < 0) {
+		(void)snprintf(error, size, "PHP settings in %s: %s", dir, strerror(-result));
+		phpini_remove(dir);
+		return result;
 	}
-	if (asprintf(&path, "%s/" INI_FILE, dir) == -1) {
-		path = NULL;
-		goto fail;
-	}
-	result = write_file(pool, path);
-	free(path);
-	if (result < 0)
-		goto fail;
 	*ret_dir = dir;
 	return 0;
-fail:
-	(void)snprintf(error, size, "PHP settings%s%s: %s", dir ? " in " : "", dir ? dir : "",
-		       strerror(-result));
-	phpini_remove(dir);
-	return result;
 }
 
 void phpini_remove(char *dir)
 {
-	char *path = NULL;
+	char path[PATH_MAX];
 
 	if (!dir)
 		return;
-	if (asprintf(&path, "%s/" INI_FILE, dir) != -1) {
-		(void)unlink(path);
-		free(path);
-	}
+	(void)unlink(file_in(dir, path, sizeof(path)));
 	(void)rmdir(dir);
 	free(dir);
 }

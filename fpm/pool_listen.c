@@ -48,8 +48,7 @@ static int add(struct pool *pool, const struct address_socket *socket, struct li
 	/* The same goes for all slots of a line, so the first speaks for them. */
 	if (list == &pool->shared || (list == &pool->slots[0].listeners))
 		listener_warnings(&grown[*count], &options, warn, pool);
-	if (socket->addr.sa.sa_family != AF_UNIX &&
-	    !address_equal(socket, &grown[*count].address))
+	if (socket->addr.sa.sa_family != AF_UNIX && !address_equal(socket, &grown[*count].address))
 		log_notice("pool %s: the kernel chose %s", pool->conf->name,
 			   address_format(&grown[*count].address, text, sizeof(text)));
 	(*count)++;

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /* A process that lived that long was healthy, whatever ended it. */
-#define RESPAWN_HEALTHY_MS 10000
+#define RESPAWN_HEALTHY_MS     10000
 /* Least time from one start to the next: ten a second. */
-#define RESPAWN_INTERVAL_MS 100
+#define RESPAWN_INTERVAL_MS    100
 /* Back-off: first and longest wait. */
 #define RESPAWN_BACKOFF_MIN_MS 100
 #define RESPAWN_BACKOFF_MAX_MS 30000

@@ -57,15 +57,15 @@ static void set_timer(struct slot *slot, uint64_t delay_ms)
 }
 
 /* Logs within the pool's limit, so that a crashing pool does not fill a disk. */
-#define slot_log(slot, level, ...)                                                                 \
-	do {                                                                                       \
-		unsigned int left_out;                                                             \
-		if (log_limit_pass(&(slot)->pool->log_limit, clock_ms(), &left_out)) {             \
-			if (left_out > 0)                                                          \
-				log_notice("pool %s: %u lines about its workers were left out",    \
-					   (slot)->pool->conf->name, left_out);                    \
-			log_write(level, __VA_ARGS__);                                             \
-		}                                                                                  \
+#define slot_log(slot, level, ...)                                                              \
+	do {                                                                                    \
+		unsigned int left_out;                                                          \
+		if (log_limit_pass(&(slot)->pool->log_limit, clock_ms(), &left_out)) {          \
+			if (left_out > 0)                                                       \
+				log_notice("pool %s: %u lines about its workers were left out", \
+					   (slot)->pool->conf->name, left_out);                 \
+			log_write(level, __VA_ARGS__);                                          \
+		}                                                                               \
 	} while (0)
 
 static void log_end(const struct slot *slot, const struct slot_worker *worker,
@@ -173,9 +173,8 @@ static void no_worker(struct slot *slot)
 static int make_worker(struct slot *slot)
 {
 	int listeners[SLOT_LISTENERS_MAX];
-	struct slot_worker_start start = {.pool = slot->pool,
-					  .slot_number = slot->number,
-					  .listeners = listeners};
+	struct slot_worker_start start = {
+		.pool = slot->pool, .slot_number = slot->number, .listeners = listeners};
 	struct slot_worker *worker;
 	int result;
 

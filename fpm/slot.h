@@ -15,7 +15,7 @@ struct pool;
 struct slot_worker;
 
 #define SLOT_LISTENERS_MAX 64
-#define SLOT_RETIRING_MAX 4
+#define SLOT_RETIRING_MAX  4
 
 enum slot_state {
 	SLOT_EMPTY = 0, /* no worker; waits to be told, or for a template */

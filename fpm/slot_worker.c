@@ -53,10 +53,11 @@ static void deadline_cb(struct ev_loop *loop, ev_timer *timer, int revents)
 	struct slot_worker *w = timer->data;
 
 	(void)loop, (void)revents;
-	log_warning("pool %s slot %u pid %d: did not leave within process_control_timeout (%.1f s), "
-		    "killed",
-		    w->pool->conf->name, w->slot_number, w->process.pid,
-		    w->pool->conf->process_control_timeout_ms / 1000.);
+	log_warning(
+		"pool %s slot %u pid %d: did not leave within process_control_timeout (%.1f s), "
+		"killed",
+		w->pool->conf->name, w->slot_number, w->process.pid,
+		w->pool->conf->process_control_timeout_ms / 1000.);
 	slot_worker_kill(w);
 }
 
@@ -76,8 +77,8 @@ static void close_given(struct slot_worker *w)
 
 static void spawned_cb(struct template_ticket *ticket, pid_t pid, int pidfd, int error)
 {
-	struct slot_worker *w = (struct slot_worker *)((char *)ticket -
-						       offsetof(struct slot_worker, ticket));
+	struct slot_worker *w =
+		(struct slot_worker *)((char *)ticket - offsetof(struct slot_worker, ticket));
 
 	close_given(w);
 	if (error < 0) {

@@ -47,7 +47,8 @@ enum template_state {
 	TEMPLATE_LEAVING,
 };
 
-struct template {
+struct template
+{
 	struct ev_loop *loop;
 	const struct template_events *events;
 	void *data;
@@ -61,8 +62,8 @@ struct template {
 	uint32_t timeout_ms;
 	uint64_t epoch;
 	uint64_t sequence;
-	struct template_ticket *queue;	  /* not sent yet */
-	struct template_ticket *sent;	  /* sent, not answered */
+	struct template_ticket *queue; /* not sent yet */
+	struct template_ticket *sent;  /* sent, not answered */
 	unsigned int outstanding;
 	char why[256];
 };
@@ -171,10 +172,11 @@ static void take_message(struct template *t, const struct abi_message *m, pid_t 
 {
 	if (sender != t->process.pid) {
 		if (m->type == ABI_READY && t->state == TEMPLATE_STARTING)
-			(void)snprintf(t->why, sizeof(t->why),
-				       "READY came from pid %d, a child of it: a wrapper script must "
-				       "start the program with exec",
-				       sender);
+			(void)snprintf(
+				t->why, sizeof(t->why),
+				"READY came from pid %d, a child of it: a wrapper script must "
+				"start the program with exec",
+				sender);
 		log_warning("%s template: message from pid %d, dropped", t->name, sender);
 	} else if (m->type == ABI_READY) {
 		take_ready(t, m);
@@ -298,9 +300,9 @@ static uint64_t make_epoch(void)
 }
 
 struct template *template_new(struct ev_loop *loop, const char *name,
-			      const struct spawn_request *request, int library,
-			      uint32_t timeout_ms, const struct template_events *events, void *data,
-			      char *error, size_t size)
+			      const struct spawn_request *request, int library, uint32_t timeout_ms,
+			      const struct template_events *events, void *data, char *error,
+			      size_t size)
 {
 	struct template *t = calloc(1, sizeof(*t));
 	int pair[2] = {-1, -1};

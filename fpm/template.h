@@ -63,9 +63,9 @@ struct template_events {
  * Return: template, or NULL
  */
 struct template *template_new(struct ev_loop *loop, const char *name,
-			      const struct spawn_request *request, int library,
-			      uint32_t timeout_ms, const struct template_events *events, void *data,
-			      char *error, size_t size);
+			      const struct spawn_request *request, int library, uint32_t timeout_ms,
+			      const struct template_events *events, void *data, char *error,
+			      size_t size);
 
 /**
  * template_free() - forget it; kills the process if it is still there

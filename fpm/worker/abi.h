@@ -15,14 +15,14 @@
  */
 #define ABI_FD_CONTROL 3
 #define ABI_FD_LIBRARY 4
-#define ABI_PRELOAD "/proc/self/fd/4"
+#define ABI_PRELOAD    "/proc/self/fd/4"
 
 /*
  * "ABI_VERSION KEEP": makes the process a template. KEEP says how many bytes of
  * PHP_INI_SCAN_DIR's value are the pool's own, -1 if it did not set the variable: the rest names
  * a folder that is gone once the program has started.
  */
-#define ABI_ENV "BERTH_TEMPLATE"
+#define ABI_ENV		 "BERTH_TEMPLATE"
 #define ABI_ENV_SCAN_DIR "PHP_INI_SCAN_DIR"
 
 enum abi_type {
@@ -37,10 +37,10 @@ enum abi_type {
 
 /* Descriptors of an ABI_SPAWN. */
 enum abi_spawn_fd {
-	ABI_SPAWN_FD_OUTPUT = 0,   /* becomes 1 and 2 */
-	ABI_SPAWN_FD_LIFELINE,	   /* readable (end of file) when the worker is to leave */
-	ABI_SPAWN_FD_SCOREBOARD,   /* memfd of struct abi_score[] */
-	ABI_SPAWN_FD_LISTENER,	   /* the first of abi_message.listeners */
+	ABI_SPAWN_FD_OUTPUT = 0, /* becomes 1 and 2 */
+	ABI_SPAWN_FD_LIFELINE,	 /* readable (end of file) when the worker is to leave */
+	ABI_SPAWN_FD_SCOREBOARD, /* memfd of struct abi_score[] */
+	ABI_SPAWN_FD_LISTENER,	 /* the first of abi_message.listeners */
 };
 
 #define ABI_LISTENERS_MAX 64

@@ -31,7 +31,8 @@
  * the same as ABI_SHUTDOWN. Workers get back the mask and the SIGCHLD disposition that the
  * program had.
  */
-struct template {
+struct template
+{
 	int signals;
 	sigset_t program_mask;
 	struct sigaction program_chld;
