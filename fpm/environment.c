@@ -143,12 +143,13 @@ static long set_scan_dir(struct builder *b, const char *ini_dir)
 
 static void set_template(struct builder *b, long keep)
 {
-	const char *own = get(b, "LD_PRELOAD");
 	char *preload = NULL;
 	char marker[64];
+	const char *own;
 
 	(void)snprintf(marker, sizeof(marker), "%u %ld", ABI_VERSION, keep);
 	set(b, ABI_ENV, marker);
+	own = get(b, "LD_PRELOAD");
 	if (asprintf(&preload, "%s%s%s", own && *own ? own : "", own && *own ? ":" : "",
 		     ABI_PRELOAD) == -1) {
 		b->failed = true;

@@ -27,7 +27,7 @@ static int open_beside_program(void)
 	slash = strrchr(path, '/');
 	if (!slash)
 		return -1;
-	(void)strcpy(slash, "/worker/" NAME);
+	memcpy(slash, "/worker/" NAME, sizeof("/worker/" NAME));
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 

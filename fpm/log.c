@@ -251,23 +251,19 @@ void log_bytes(enum log_level level, const char *label, const char *text, size_t
 {
 	int saved_errno = errno;
 	char fixed[64];
-	size_t head, label_len = strlen(label);
 	char *line, *p;
+	size_t head;
 
 	if (level < sink.level)
 		return;
 	head = stamp(fixed, sizeof(fixed), level);
-	line = malloc(head + label_len + 2 + len + 1);
+	line = malloc(head + strlen(label) + 2 + len + 1);
 	if (!line) {
 		sink.dropped++;
 		goto out;
 	}
 	memcpy(line, fixed, head);
-	p = line + head;
-	memcpy(p, label, label_len);
-	p += label_len;
-	*p++ = ':';
-	*p++ = ' ';
+	p = stpcpy(stpcpy(line + head, label), ": ");
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
 

@@ -216,7 +216,7 @@ static int open_pools(struct manager *m, const struct conf *conf, int library,
 
 	for (const struct conf_pool *p = conf->pools; p; p = p->next)
 		count++;
-	m->pools = calloc(count, sizeof(struct pool *));
+	m->pools = calloc(count + 1, sizeof(struct pool *));
 	if (!m->pools)
 		return -ENOMEM;
 	for (const struct conf_pool *p = conf->pools; p; p = p->next) {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 /* Read at once; also what a line takes before it needs memory of its own. */
@@ -26,28 +27,26 @@ struct output {
 	size_t len;
 	size_t size;
 	bool released;
-	struct output *next;
+	TAILQ_ENTRY(output) link;
 };
 
 /* Released outputs, oldest first. */
-static struct output *released;
+static TAILQ_HEAD(, output) released = TAILQ_HEAD_INITIALIZER(released);
 static unsigned int released_count;
 
 static void output_free(struct output *o)
 {
-	struct output **link = &released;
-
-	if (o->released) {
-		while (*link && *link != o)
-			link = &(*link)->next;
-		if (*link)
-			*link = o->next;
-		released_count--;
-	}
 	ev_io_stop(o->loop, &o->readable);
 	(void)close(o->readable.fd);
 	free(o->line);
 	free(o);
+}
+
+static void free_released(struct output *o)
+{
+	TAILQ_REMOVE(&released, o, link);
+	released_count--;
+	output_free(o);
 }
 
 static void emit(struct output *o, const char *text, size_t len)
@@ -133,7 +132,7 @@ static void readable_cb(struct ev_loop *loop, ev_io *w, int revents)
 	/* The owner still has it; only released ones go by themselves. */
 	ev_io_stop(loop, w);
 	if (o->released)
-		output_free(o);
+		free_released(o);
 }
 
 struct output *output_new(struct ev_loop *loop, uid_t uid, gid_t gid, int *ret_write)
@@ -189,8 +188,6 @@ const char *output_last(const struct output *output)
 
 void output_release(struct output *output)
 {
-	struct output **link = &released;
-
 	if (!output)
 		return;
 	output_drain(output);
@@ -199,16 +196,14 @@ void output_release(struct output *output)
 		return;
 	}
 	if (released_count >= OUTPUT_RELEASED_MAX)
-		output_free(released);
-	while (*link)
-		link = &(*link)->next;
-	*link = output;
+		free_released(TAILQ_FIRST(&released));
+	TAILQ_INSERT_TAIL(&released, output, link);
 	output->released = true;
 	released_count++;
 }
 
 void output_release_all(void)
 {
-	while (released)
-		output_free(released);
+	while (!TAILQ_EMPTY(&released))
+		free_released(TAILQ_FIRST(&released));
 }

@@ -26,7 +26,7 @@ struct respawn {
 
 /**
  * respawn_healthy() - does an end count as healthy
- * @served:	Connections that the process finished
+ * @served:	Requests that the process answered
  * @lived_ms:	How long it lived
  *
  * Its status says nothing: a worker that served well may end with any, and one that can't

@@ -78,7 +78,7 @@ static void log_end(const struct slot *slot, const struct slot_worker *worker,
 		(void)snprintf(next, sizeof(next), "; next start in %.1f s",
 			       (double)delay_ms / 1000.);
 	slot_log(slot, planned ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING,
-		 "pool %s slot %u pid %d: ended with %s after %.1f s and %llu connections%s",
+		 "pool %s slot %u pid %d: ended with %s after %.1f s and %llu requests%s",
 		 slot->pool->conf->name, slot->number, end->pid,
 		 process_end_describe(end, how, sizeof(how)),
 		 (double)slot_worker_age_ms(worker) / 1000.,

@@ -77,7 +77,7 @@ void *slot_worker_data(const struct slot_worker *worker);
 /* Its pid, 0 before it is up; after slot_worker_new() it tells whether @up is still to come. */
 pid_t slot_worker_pid(const struct slot_worker *worker);
 
-/* Connections that it has finished, by its own word; always 0 for one that was executed. */
+/* Requests that it has answered, by its own word; always 0 for one that was executed. */
 uint64_t slot_worker_served(const struct slot_worker *worker);
 
 /* The last line that it printed, "" if none. */

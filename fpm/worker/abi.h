@@ -96,7 +96,7 @@ enum abi_state {
  * struct abi_score - one worker's entry of the scoreboard
  * @state:	enum abi_state
  * @pid:	Its writer
- * @served:	Connections that it has finished
+ * @served:	Requests that it has answered
  *
  * One writer, the worker; the manager clears it before the worker is forked and reads it after.
  * Pool code can write here too, so the manager takes it for a hint and never for an index.

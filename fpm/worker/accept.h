@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A worker's accept(): its own listeners, its lifeline, its entry of the scoreboard. */
+/* A worker's accept(): its own listeners and its lifeline. */
 #ifndef FPM_WORKER_ACCEPT_H
 #define FPM_WORKER_ACCEPT_H
 
@@ -8,12 +8,10 @@
 struct template_worker;
 
 /**
- * accept_init() - become a worker
+ * accept_init() - watch a worker's listeners and lifeline
  * @worker:	What the manager sent for it
  *
- * Makes output of 1 and 2, /dev/null of 0, and takes the process out of the template's group.
- *
- * Return: 0, or -1 after saying why on descriptor 2
+ * Return: 0, or -1 with errno
  */
 int accept_init(const struct template_worker *worker);
 

@@ -4,6 +4,7 @@
 #include "lifecycle.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -15,4 +16,14 @@ EXPORT int accept(int fd, struct sockaddr *restrict addr, socklen_t *restrict le
 EXPORT int accept4(int fd, struct sockaddr *restrict addr, socklen_t *restrict len, int flags)
 {
 	return lifecycle_accept4(fd, addr, len, flags);
+}
+
+EXPORT ssize_t write(int fd, const void *data, size_t size)
+{
+	return lifecycle_write(fd, data, size);
+}
+
+EXPORT int close(int fd)
+{
+	return lifecycle_close(fd);
 }

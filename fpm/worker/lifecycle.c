@@ -4,8 +4,11 @@
 #include "lifecycle.h"
 
 #include "accept.h"
+#include "connection.h"
 #include "environment.h"
 #include "libc.h"
+#include "score.h"
+#include "setup.h"
 #include "template.h"
 
 #include <errno.h>
@@ -22,7 +25,8 @@
  *		comes back only to leave, as DONE.
  * WORKER	accept(0) waits on the slot's listeners.
  * COPY		a script of a worker called fork(). The copy must not become a second worker of
- *		the slot, so its accept(0) fails, and it keeps none of the slot's descriptors.
+ *		the slot, so its accept(0) fails, what it writes to the connection is dropped, and
+ *		it keeps none of the slot's descriptors.
  * DONE		accept(0) fails; the program leaves its loop and ends by itself.
  *
  * Only the thread that runs the program's accept loop changes the role, and fork() handlers run
@@ -44,13 +48,14 @@ static void forked_child(void)
 		return;
 	role = LIFECYCLE_COPY;
 	accept_abandon();
+	score_abandon();
 }
 
 __attribute__((constructor)) static void lifecycle_start(void)
 {
 	int saved_errno = errno;
 
-	(void)libc_calls();
+	libc_bind();
 	if (environment_is_template()) {
 		role = LIFECYCLE_TEMPLATE;
 		(void)pthread_atfork(NULL, NULL, forked_child);
@@ -69,7 +74,7 @@ static int enter(void)
 	case LIFECYCLE_TEMPLATE:
 		environment_forget();
 		/* Until it returns, a fork is the template's own and makes a worker. */
-		if (template_serve(&worker) == 0 && accept_init(&worker) == 0) {
+		if (template_serve(&worker) == 0 && setup_worker(&worker) == 0) {
 			role = LIFECYCLE_WORKER;
 			return 0;
 		}
@@ -96,4 +101,27 @@ int lifecycle_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 	if (fd != STDIN_FILENO || role == LIFECYCLE_OUTSIDE)
 		return libc_calls()->accept4(fd, addr, len, flags);
 	return enter() == 0 ? accept_next(addr, len, flags) : -1;
+}
+
+ssize_t lifecycle_write(int fd, const void *data, size_t size)
+{
+	ssize_t written;
+
+	if (role == LIFECYCLE_COPY && connection_is(fd))
+		return (ssize_t)size;
+	written = libc_calls()->write(fd, data, size);
+	if (written <= 0 || role != LIFECYCLE_WORKER || !connection_is(fd))
+		return written;
+	for (unsigned int ends = connection_wrote(data, (size_t)written); ends > 0; ends--) {
+		score_served();
+		score_idle();
+	}
+	return written;
+}
+
+int lifecycle_close(int fd)
+{
+	if (connection_is(fd))
+		connection_closed();
+	return libc_calls()->close(fd);
 }

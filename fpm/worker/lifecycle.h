@@ -3,7 +3,9 @@
 #ifndef FPM_WORKER_LIFECYCLE_H
 #define FPM_WORKER_LIFECYCLE_H
 
+#include <stddef.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 /**
  * lifecycle_accept() - accept(), as the program calls it
@@ -29,5 +31,26 @@ int lifecycle_accept(int fd, struct sockaddr *addr, socklen_t *len);
  * Return: a connection, or -1 with errno
  */
 int lifecycle_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags);
+
+/**
+ * lifecycle_write() - write(), likewise
+ * @fd:		As for write()
+ * @data:	As for write()
+ * @size:	As for write()
+ *
+ * A worker notes what it answers to its client. A copy of it must not answer at all, so what it
+ * writes to the connection is dropped.
+ *
+ * Return: as for write()
+ */
+ssize_t lifecycle_write(int fd, const void *data, size_t size);
+
+/**
+ * lifecycle_close() - close(), likewise
+ * @fd:		As for close()
+ *
+ * Return: as for close()
+ */
+int lifecycle_close(int fd);
 
 #endif

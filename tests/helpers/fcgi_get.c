@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: fcgi-get [-k COUNT] [-n COUNT] [-s] [-t SECONDS] [-b BYTES] ADDRESS SCRIPT\n"
+	"usage: fcgi-get [-k COUNT] [-n COUNT] [-sw] [-t SECONDS] [-b BYTES] ADDRESS SCRIPT\n"
 	"                [NAME=VALUE]...\n"
 	"\n"
 	"Requests SCRIPT (a SCRIPT_FILENAME) from a FastCGI application and prints the body.\n"
@@ -25,6 +25,7 @@ static const char usage[] =
 	"  -k COUNT    that many requests over one kept connection\n"
 	"  -n COUNT    that many requests, each over a connection of its own\n"
 	"  -s          print the whole answer, headers included\n"
+	"  -w          don't wait for room in a unix socket's full queue: the connection fails\n"
 	"  -t SECONDS  time limit of each request (default 10)\n"
 	"  -b BYTES    a POST with a body of that size\n"
 	"\n"
@@ -39,6 +40,7 @@ struct options {
 	unsigned int requests;
 	bool keep;
 	bool headers;
+	bool hurry;
 	double timeout;
 	size_t body;
 };
@@ -57,7 +59,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int connect_unix(const char *path)
+static int connect_unix(const char *path, bool hurry)
 {
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
@@ -72,7 +74,7 @@ static int connect_unix(const char *path)
 		un.sun_path[0] = '\0';
 	else
 		len++;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (hurry ? SOCK_NONBLOCK : 0), 0);
 	if (fd != -1 && connect(fd, (struct sockaddr *)&un, len) == -1) {
 		(void)close(fd);
 		return -1;
@@ -113,10 +115,11 @@ out:
 	return fd;
 }
 
-static int connect_to(const char *address)
+static int connect_to(const struct options *o)
 {
-	return address[0] == '/' || address[0] == '@' ? connect_unix(address)
-						      : connect_inet(address);
+	if (o->address[0] == '/' || o->address[0] == '@')
+		return connect_unix(o->address, o->hurry);
+	return connect_inet(o->address);
 }
 
 static bool put_param(struct wire_buffer *out, const char *name, const char *value)
@@ -271,7 +274,7 @@ static int run(const struct options *o, const uint8_t *request, size_t size)
 		const char *fault;
 
 		if (fd == -1)
-			fd = connect_to(o->address);
+			fd = connect_to(o);
 		if (fd == -1) {
 			(void)fprintf(stderr, "fcgi-get: %s: %s\n", o->address, strerror(errno));
 			return 3;
@@ -299,12 +302,14 @@ int main(int argc, char *argv[])
 	size_t size;
 	int option, result;
 
-	while ((option = getopt(argc, argv, "+k:n:st:b:")) != -1) {
+	while ((option = getopt(argc, argv, "+k:n:swt:b:")) != -1) {
 		if (option == 'k' || option == 'n') {
 			o.requests = (unsigned int)strtoul(optarg, NULL, 10);
 			o.keep = option == 'k';
 		} else if (option == 's') {
 			o.headers = true;
+		} else if (option == 'w') {
+			o.hurry = true;
 		} else if (option == 't') {
 			o.timeout = strtod(optarg, NULL);
 		} else if (option == 'b') {

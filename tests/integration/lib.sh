@@ -74,6 +74,8 @@ all_gone() {
 	return 0
 }
 children() { cat /proc/"$1"/task/*/children 2>/dev/null; }
+# fds PID: how many descriptors it has.
+fds() { ls "/proc/$1/fd" | wc -l; }
 
 # descendants PID...: the pids and all that descend from them.
 descendants() {
@@ -83,6 +85,15 @@ descendants() {
 		echo "$p"
 		descendants $(children "$p")
 	done
+}
+
+# zombies PID: the zombies among its descendants.
+zombies() {
+	local p
+	for p in $(descendants "$1"); do
+		[ "$(awk '/^State/{print $2}' "/proc/$p/status" 2>/dev/null)" = Z ] && echo "$p"
+	done
+	return 0
 }
 
 cleanup() {
@@ -104,8 +115,23 @@ cleanup() {
 }
 trap cleanup EXIT
 
+# own_network ARG...: go on in a network (and mount) namespace of its own that has only lo; the
+# test's own "$@" is passed on. To be called first.
+own_network() {
+	if [ -n "${OWN_NETWORK:-}" ]; then
+		ip link set lo up || die "lo can't be set up"
+		return
+	fi
+	unshare -nm true 2>/dev/null || skip "no network namespace of its own: needs root"
+	rm -rf "$T"
+	OWN_NETWORK=1 exec unshare -nm bash "$0" "$@"
+}
+
 # get ADDRESS SCRIPT [NAME=VALUE...]: the body of one request.
 get() { "$HELPERS/fcgi-get" "$@"; }
+
+# helper NAME: a copy of a test program that every user may run; prints its path.
+helper() { cp "$HELPERS/$1" "$T/$1" && chmod 755 "$T/$1" && echo "$T/$1"; }
 
 # script NAME CODE: a PHP script that every user may read; prints its path.
 script() {
@@ -132,6 +158,7 @@ $(printf '%s\n' "$@")"
 # berth_launch ARG...: start berth in the background; $MANAGER is its pid, $LOG its output.
 berth_launch() {
 	LOG=$T/log.$((${#PIDS[@]} + 1))
+	: >"$LOG"
 	# A background job of a shell without job control has SIGINT and SIGQUIT ignored.
 	env --default-signal=INT,QUIT "$BERTH" run "$@" >"$LOG" 2>&1 </dev/null &
 	MANAGER=$!
@@ -192,15 +219,16 @@ nginx_start() {
 	NGINX_PORT=$(free_port)
 	cat >"$T/nginx.conf" <<-N
 		$([ "$(id -u)" = 0 ] && echo 'user www-data;')
-		worker_processes 2; daemon off; pid $T/nginx.pid; error_log $T/nginx.log error;
+		worker_processes 2; daemon off; pid "$T/nginx.pid"; error_log "$T/nginx.log" error;
 		events { worker_connections 1024; }
 		http {
 			access_log off;
-			client_body_temp_path $T/nginx-b; fastcgi_temp_path $T/nginx-f;
-			proxy_temp_path $T/nginx-p; uwsgi_temp_path $T/nginx-u; scgi_temp_path $T/nginx-s;
+			client_body_temp_path "$T/nginx-b"; fastcgi_temp_path "$T/nginx-f";
+			proxy_temp_path "$T/nginx-p"; uwsgi_temp_path "$T/nginx-u";
+			scgi_temp_path "$T/nginx-s";
 			upstream php { zone php 256k; least_conn; $1 }
 			server {
-				listen 127.0.0.1:$NGINX_PORT; root $T;
+				listen 127.0.0.1:$NGINX_PORT; root "$T";
 				location / {
 					include /etc/nginx/fastcgi_params;
 					fastcgi_param SCRIPT_FILENAME \$document_root\$fastcgi_script_name;
@@ -215,10 +243,13 @@ nginx_start() {
 	PIDS+=("$NGINX")
 	until_true 10 port_open "$NGINX_PORT" || die "nginx did not start: $(cat "$T/nginx.out")"
 }
+# queued PATH: how many connections wait in the queue of a unix socket.
+queued() { ss -xlH | awk -v a=" $1 " 'index($0, a) { print $3 }'; }
+is_queued() { [ "$(queued "$1")" = "$2" ]; }
 port_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# upstream_servers N [PATTERN]: "server unix:/..-1.sock max_fails=0; ..." for nginx_start.
+# upstream_servers N: "server unix:/..-1.sock max_fails=0; ..." for nginx_start.
 upstream_servers() {
 	local i
-	for ((i = 1; i <= $1; i++)); do printf 'server unix:%s/www-%d.sock max_fails=0; ' "$T" "$i"; done
+	for ((i = 1; i <= $1; i++)); do printf 'server "unix:%s/www-%d.sock" max_fails=0; ' "$T" "$i"; done
 }

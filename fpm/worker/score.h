@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A worker's own entry of the scoreboard. */
+#ifndef FPM_WORKER_SCORE_H
+#define FPM_WORKER_SCORE_H
+
+#include <stdint.h>
+
+/**
+ * score_open() - map the scoreboard and take an entry
+ * @fd:		memfd of it, closed here
+ * @entry:	Index of our entry
+ * @entries:	Number of entries
+ *
+ * If that fails the worker works all the same; the manager just knows less of it.
+ */
+void score_open(int fd, uint32_t entry, uint32_t entries);
+
+/* Waits for a connection or a request. */
+void score_idle(void);
+
+/* Has a connection that may carry a request. */
+void score_busy(void);
+
+/* A request was answered to its end. */
+void score_served(void);
+
+/* From now on nothing is written there: the process is a copy of the worker. */
+void score_abandon(void);
+
+#endif
