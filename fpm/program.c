@@ -36,7 +36,7 @@ char *program_find(const char *name)
 		size_t len = strcspn(p, ":");
 		char *file = NULL;
 
-		if (asprintf(&file, "%.*s/%s", (int)len, len ? p : ".", name) == -1)
+		if (asprintf(&file, "%.*s/%s", len ? (int)len : 1, len ? p : ".", name) == -1)
 			return NULL;
 		if (is_executable_file(file))
 			return file;
