@@ -235,7 +235,6 @@ static int open_pools(struct manager *m, const struct conf *conf, int library,
 
 static void run(struct manager *m)
 {
-	watch_signals(m);
 	/* In the year 2200; it only has to exist. */
 	ev_periodic_init(&m->dormant, dormant_cb, 7258118400., 0., NULL);
 	ev_periodic_start(m->loop, &m->dormant);
@@ -264,6 +263,8 @@ int manager_run(const struct conf *conf)
 	}
 	srand48(time(NULL) ^ getpid());
 	process_init(m.loop);
+	/* Before the first socket file is made: a stop must remove them, whenever it comes. */
+	watch_signals(&m);
 	if (limits_raise(conf, &nofile, error, sizeof(error)) < 0 ||
 	    library_open(&library, error, sizeof(error)) < 0) {
 		log_error("%s", error);
