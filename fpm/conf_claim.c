@@ -143,6 +143,8 @@ static bool make_room(struct claims *claims, size_t more)
 	size_t size = claims->size;
 	struct claim *list;
 
+	if (claims->count + more <= size)
+		return true;
 	while (size < claims->count + more)
 		size = size > 0 ? size * 2 : 64;
 	list = reallocarray(claims->list, size, sizeof(*list));

@@ -99,12 +99,14 @@ zombies() {
 cleanup() {
 	local status=$? p
 	trap - EXIT
-	for p in ${PIDS[@]+"${PIDS[@]}"}; do
-		# Stopped first, a manager can't replace what is ended before it.
-		kill -STOP "$p" 2>/dev/null
-		kill -KILL $(descendants "$p") 2>/dev/null
-	done
-	wait 2>/dev/null
+	{
+		for p in ${PIDS[@]+"${PIDS[@]}"}; do
+			# Stopped first, a manager can't replace what is ended before it.
+			kill -STOP "$p"
+			kill -KILL $(descendants "$p")
+		done
+		wait
+	} 2>/dev/null # where the shell tells of each job that was killed
 	if [ -n "${KEEP:-}" ]; then say "kept $T"; else rm -rf "$T"; fi
 	[ "${SKIPPED:-}" = 1 ] && exit 77
 	if [ $FAILED -gt 0 ] || [ $status -ne 0 ]; then

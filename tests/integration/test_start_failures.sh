@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 
 php=$(PATH=$PATH:/usr/sbin command -v "$PHP") || die "$PHP is not installed"
-pid=$(script pid.php '<?php echo getmypid();')
 
 # Whatever berth starts has its environment, and is found by it.
 mark=BERTH_START_TEST=$T
@@ -86,8 +85,10 @@ listen = $T/www-%n.sock
 pm = static
 pm.max_children = 2
 $USER_LINE
+clear_env = no
 spawn = exec
 program = \"'$moody' -t '$T/mood'\""
-berth_start
+BERTH_START_TEST=$T berth_start
 check "two threads, spawn = exec: serves" test -n "$(get "$T/www-1.sock" /x)"
+equal "such processes are found by their environment" "$(left | wc -l)" 3
 berth_stop

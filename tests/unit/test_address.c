@@ -2,7 +2,9 @@
 /* Tests of listen addresses: what is accepted, what is refused and how, and what it stands for. */
 #include "fpm/address.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -278,6 +280,97 @@ static void resolve_one(const char *text, struct address_socket *ret_socket)
 	address_done(&address);
 }
 
+int __real_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		       struct addrinfo **res);
+int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		       struct addrinfo **res);
+
+/* Names of which each letter is an address of its own: "a.test" is 10.0.0.97. */
+static bool is_made_up(const char *node)
+{
+	const char *dot = strchr(node, '.');
+
+	return dot != NULL && strcmp(dot, ".test") == 0;
+}
+
+/*
+ * Linked in place of getaddrinfo(): gives made-up names several addresses, and sees to it that
+ * numbers are never looked up as names.
+ */
+int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		       struct addrinfo **res)
+{
+	struct addrinfo **end = res;
+	struct in_addr addr;
+	char number[INET_ADDRSTRLEN];
+
+	if (strchr(node, ':') != NULL || inet_pton(AF_INET, node, &addr) == 1)
+		assert_int_not_equal(hints->ai_flags & AI_NUMERICHOST, 0);
+	if (!is_made_up(node))
+		return __real_getaddrinfo(node, service, hints, res);
+	assert_int_equal(hints->ai_flags & AI_NUMERICHOST, 0);
+	for (const char *p = node; *p != '.'; p++) {
+		if (*p == '6')
+			(void)snprintf(number, sizeof(number), "::1");
+		else
+			(void)snprintf(number, sizeof(number), "10.0.0.%d", *p);
+		assert_int_equal(__real_getaddrinfo(number, service, hints, end), 0);
+		end = &(*end)->ai_next;
+	}
+	return 0;
+}
+
+struct name_row {
+	const char *text;
+	const char *formatted[ADDRESS_RESOLVE_MAX + 1];
+};
+
+static const struct name_row name_rows[] = {
+	{"a.test:9000", {"10.0.0.97:9000"}},
+	{"6a.test:9000+%n", {"[::1]:9002", "10.0.0.97:9002"}},
+	{"ba6.test:9000", {"10.0.0.98:9000", "10.0.0.97:9000", "[::1]:9000"}},
+	/* Each once, in the order of the first. */
+	{"aa.test:9000", {"10.0.0.97:9000"}},
+	{"ba6aab6.test:9000", {"10.0.0.98:9000", "10.0.0.97:9000", "[::1]:9000"}},
+	{"aa6.test:0", {"10.0.0.97:0", "[::1]:0"}},
+	{"abcdefghhgfedcba.test:1",
+	 {"10.0.0.97:1", "10.0.0.98:1", "10.0.0.99:1", "10.0.0.100:1", "10.0.0.101:1",
+	  "10.0.0.102:1", "10.0.0.103:1", "10.0.0.104:1"}},
+};
+
+static void test_names_with_several_addresses(void **state)
+{
+	struct address_socket sockets[ADDRESS_RESOLVE_MAX];
+	struct address address;
+	char error[256] = "";
+	size_t count;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(name_rows); i++) {
+		const char *const *formatted = name_rows[i].formatted;
+
+		assert_int_equal(
+			address_parse(name_rows[i].text, 4, &address, error, sizeof(error)), 0);
+		if (address_resolve(&address, 2, sockets, &count, error, sizeof(error)) != 0)
+			fail_msg("%s: %s", name_rows[i].text, error);
+		address_done(&address);
+		for (size_t j = 0; j < count; j++) {
+			char text[ADDRESS_TEXT_MAX];
+
+			assert_non_null(formatted[j]);
+			assert_string_equal(address_format(&sockets[j], text, sizeof(text)),
+					    formatted[j]);
+		}
+		assert_null(formatted[count]);
+	}
+
+	assert_int_equal(address_parse("abcdefghi.test:1", 4, &address, error, sizeof(error)), 0);
+	assert_int_equal(address_resolve(&address, 2, sockets, &count, error, sizeof(error)),
+			 -EINVAL);
+	assert_non_null(strstr(error, "more than 8 addresses"));
+	address_done(&address);
+}
+
 /* The resolver's files differ from machine to machine, so only what must hold is looked at. */
 static void test_name(void **state)
 {
@@ -408,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_short_message),
 		cmocka_unit_test(test_zone_is_no_placeholder),
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_names_with_several_addresses),
 		cmocka_unit_test(test_name),
 		cmocka_unit_test(test_resolve_failure),
 		cmocka_unit_test(test_equal),
