@@ -167,7 +167,8 @@ void log_flush(void)
 		unsigned long long dropped = sink.dropped;
 
 		sink.dropped = 0;
-		log_warning("the log was not read in time: %llu lines are missing here", dropped);
+		log_write(sink.level > LOG_LEVEL_WARNING ? sink.level : LOG_LEVEL_WARNING,
+			  "the log was not read in time: %llu lines are missing here", dropped);
 	}
 }
 

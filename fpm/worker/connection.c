@@ -5,6 +5,10 @@
 
 #include "fcgi/wire.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
 /*
  * A request is over for its client when END_REQUEST has arrived, and nothing but the program's
  * own writes tells when that is: a kept connection is not closed, and a program that leaves at
@@ -29,6 +33,22 @@ bool connection_is(int fd)
 void connection_closed(void)
 {
 	present.fd = -1;
+}
+
+void connection_abandon(void)
+{
+	int saved_errno = errno;
+	int null;
+
+	if (present.fd == -1)
+		return;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null == -1 || dup3(null, present.fd, O_CLOEXEC) == -1)
+		(void)close(present.fd);
+	if (null != -1)
+		(void)close(null);
+	present.fd = -1;
+	errno = saved_errno;
 }
 
 unsigned int connection_wrote(const void *data, size_t size)

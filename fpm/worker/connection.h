@@ -26,6 +26,13 @@ bool connection_is(int fd);
 void connection_closed(void);
 
 /**
+ * connection_abandon() - put /dev/null in its place, in a copy that a script forked
+ *
+ * What the copy writes, or shuts down, would reach the worker's client. Async-signal-safe.
+ */
+void connection_abandon(void);
+
+/**
  * connection_wrote() - the kernel took a part of the answer
  * @data:	What was written
  * @size:	Bytes that were taken

@@ -25,8 +25,8 @@
  *		comes back only to leave, as DONE.
  * WORKER	accept(0) waits on the slot's listeners.
  * COPY		a script of a worker called fork(). The copy must not become a second worker of
- *		the slot, so its accept(0) fails, what it writes to the connection is dropped, and
- *		it keeps none of the slot's descriptors.
+ *		the slot, so its accept(0) fails; nor answer the client, so /dev/null stands in for
+ *		the connection; and it keeps none of the slot's descriptors.
  * DONE		accept(0) fails; the program leaves its loop and ends by itself.
  *
  * Only the thread that runs the program's accept loop changes the role, and fork() handlers run
@@ -47,6 +47,7 @@ static void forked_child(void)
 	if (role != LIFECYCLE_WORKER)
 		return;
 	role = LIFECYCLE_COPY;
+	connection_abandon();
 	accept_abandon();
 	score_abandon();
 }
@@ -105,11 +106,8 @@ int lifecycle_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 
 ssize_t lifecycle_write(int fd, const void *data, size_t size)
 {
-	ssize_t written;
+	ssize_t written = libc_calls()->write(fd, data, size);
 
-	if (role == LIFECYCLE_COPY && connection_is(fd))
-		return (ssize_t)size;
-	written = libc_calls()->write(fd, data, size);
 	if (written <= 0 || role != LIFECYCLE_WORKER || !connection_is(fd))
 		return written;
 	for (unsigned int ends = connection_wrote(data, (size_t)written); ends > 0; ends--) {

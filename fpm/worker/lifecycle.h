@@ -38,8 +38,7 @@ int lifecycle_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags);
  * @data:	As for write()
  * @size:	As for write()
  *
- * A worker notes what it answers to its client. A copy of it must not answer at all, so what it
- * writes to the connection is dropped.
+ * A worker notes what it answers to its client.
  *
  * Return: as for write()
  */
