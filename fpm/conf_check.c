@@ -64,6 +64,11 @@ static void parse_listen(struct conf_builder *builder, struct conf_section *sect
 		}
 		listen->origin = place->origin;
 		pool->listen_count++;
+		if (pool->listen_count == 2 && pool->spawn == CONF_SPAWN_EXEC)
+			report_at(
+				builder, place, CONF_ERROR,
+				"with spawn = exec a worker has one socket, so one listen line is "
+				"accepted; spawn = template takes several");
 	}
 }
 

@@ -2,6 +2,7 @@
 /* Checks that no two listening sockets of the configuration would have the same address. */
 #include "conf_internal.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,12 +131,18 @@ static int compare(const void *left, const void *right)
 	return r != 0 ? r : compare_number(a->slot, b->slot);
 }
 
+static void report(struct conf_builder *builder, const struct conf_listen *listen,
+		   enum conf_severity severity, const char *message)
+{
+	/* On the command line the option may be "-o" as well, but that is how it is known best. */
+	conf_report(builder, severity, &listen->origin,
+		    listen->origin.line > 0 ? "listen" : "--listen", "%s", message);
+}
+
 static void report_at(struct conf_builder *builder, const struct conf_listen *listen,
 		      const char *message)
 {
-	/* On the command line the option may be "-o" as well, but that is how it is known best. */
-	conf_report(builder, CONF_ERROR, &listen->origin,
-		    listen->origin.line > 0 ? "listen" : "--listen", "%s", message);
+	report(builder, listen, CONF_ERROR, message);
 }
 
 static bool make_room(struct claims *claims, size_t more)
@@ -161,21 +168,24 @@ static bool make_room(struct claims *claims, size_t more)
  * Finds the addresses of a slot. The ports of a host's slots follow from the first slot's, so that
  * its name is looked up once and not ten thousand times.
  *
- * Return: false with the error reported
+ * Return: false with the error, or the warning, reported
  */
 static bool resolve(struct claims *claims, const struct conf_listen *listen, unsigned int slot,
 		    struct address_socket sockets[ADDRESS_RESOLVE_MAX], size_t *count)
 {
 	char reason[REASON_BYTES];
+	int result;
 
 	if (slot > 1 && listen->address.kind == ADDRESS_INET) {
 		for (size_t i = 0; i < *count; i++)
 			set_port(&sockets[i], listen->address.port + slot);
 		return true;
 	}
-	if (address_resolve(&listen->address, slot, sockets, count, reason, sizeof(reason)) == 0)
+	result = address_resolve(&listen->address, slot, sockets, count, reason, sizeof(reason));
+	if (result == 0)
 		return true;
-	report_at(claims->builder, listen, reason);
+	/* A name server that is not up yet does not make the configuration wrong. */
+	report(claims->builder, listen, result == -EAGAIN ? CONF_WARNING : CONF_ERROR, reason);
 	return false;
 }
 
@@ -190,6 +200,12 @@ static bool add_listen(struct claims *claims, const struct conf_pool *pool,
 	for (unsigned int slot = 1; slot <= slots; slot++) {
 		if (!resolve(claims, listen, slot, sockets, &count))
 			return true;
+		if (count > 1 && pool->spawn == CONF_SPAWN_EXEC) {
+			report_at(claims->builder, listen,
+				  "the name stands for several addresses, and with spawn = exec "
+				  "a worker has one socket; accepted is one of the addresses");
+			return true;
+		}
 		if (claims->count + count > CONF_SOCKETS_MAX) {
 			report_at(claims->builder, listen,
 				  "all pools together would have more than " CONF_TEXT(

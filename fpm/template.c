@@ -171,12 +171,15 @@ static void take_spawned(struct template *t, const struct abi_message *m, int pi
 static void take_message(struct template *t, const struct abi_message *m, pid_t sender, int fd)
 {
 	if (sender != t->process.pid) {
-		if (m->type == ABI_READY && t->state == TEMPLATE_STARTING)
+		/* Its own READY can't come any more, so there is nothing to wait for. */
+		if (m->type == ABI_READY && t->state == TEMPLATE_STARTING) {
 			(void)snprintf(
 				t->why, sizeof(t->why),
 				"READY came from pid %d, a child of it: a wrapper script must "
 				"start the program with exec",
 				sender);
+			template_kill(t);
+		}
 		log_warning("%s template: message from pid %d, dropped", t->name, sender);
 	} else if (m->type == ABI_READY) {
 		take_ready(t, m);

@@ -48,6 +48,8 @@ for p in $pools; do
 	esac
 	old=$(sed -n 2p <<<"$pids")
 	kill -9 "$old"
+	# One that is about to die may still take a connection with it.
+	until_true 10 gone "$old"
 	new=$(get -t 20 "$T/$p-2.sock" /x)
 	check "$p: a killed one comes back" test -n "$new" -a "$new" != "$old"
 	equal "$p: and the others stay" "$(for n in 1 3; do get "$T/$p-$n.sock" /x; done | xargs)" \

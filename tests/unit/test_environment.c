@@ -77,8 +77,9 @@ static size_t count(char *const environment[])
 
 static struct conf_pool make_pool(enum conf_spawn spawn)
 {
-	return (struct conf_pool){
-		.spawn = spawn, .clear_env = true, .identity = {.uid = (uid_t)-1, .gid = (gid_t)-1}};
+	return (struct conf_pool){.spawn = spawn,
+				  .clear_env = true,
+				  .identity = {.uid = (uid_t)-1, .gid = (gid_t)-1}};
 }
 
 static void test_cleared_template(void **state)
@@ -125,8 +126,10 @@ static void test_cleared_exec(void **state)
 static void test_inherited(void **state)
 {
 	static const char *const left_out[] = {
-		"PHP_FCGI_CHILDREN", "FCGI_WEB_SERVER_ADDRS", "NOTIFY_SOCKET", "WATCHDOG_USEC",
-		"WATCHDOG_PID",	     "LISTEN_FDS",	      "LISTEN_PID",    "LISTEN_FDNAMES",
+		"PHP_FCGI_CHILDREN", "FCGI_WEB_SERVER_ADDRS",
+		"NOTIFY_SOCKET",     "WATCHDOG_USEC",
+		"WATCHDOG_PID",	     "LISTEN_FDS",
+		"LISTEN_PID",	     "LISTEN_FDNAMES",
 		"MAINPID",	     ABI_ENV,
 	};
 	struct conf_pool pool = make_pool(CONF_SPAWN_EXEC);
@@ -187,7 +190,9 @@ static void test_inherited_rubbish(void **state)
 
 static void test_many_variables(void **state)
 {
-	enum { MANY = 300 };
+	enum {
+		MANY = 300
+	};
 	struct conf_pool pool = make_pool(CONF_SPAWN_TEMPLATE);
 	char **e;
 

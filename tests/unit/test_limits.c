@@ -19,7 +19,9 @@
 #include <cmocka.h>
 
 /* What one worker of a pool on one own unix socket has: listener, output, lifeline, pidfd. */
-enum { PER_WORKER = 4 };
+enum {
+	PER_WORKER = 4
+};
 
 /**
  * struct outcome - what limits_raise() did
@@ -35,11 +37,12 @@ struct outcome {
 	char error[512];
 };
 
-/* Calls limits_raise() in a process with such limits. */
+/* Calls limits_raise() in a process with such limits. Valgrind lets nobody change the hard one. */
 static struct outcome raise_from(const struct conf *conf, rlim_t soft, rlim_t hard)
 {
 	struct outcome outcome = {.result = -EIO};
 	int pair[2], status;
+	ssize_t size;
 	pid_t pid;
 
 	assert_int_equal(pipe(pair), 0);
@@ -50,18 +53,21 @@ static struct outcome raise_from(const struct conf *conf, rlim_t soft, rlim_t ha
 		ssize_t n;
 
 		if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
-			_exit(1);
-		outcome.result = limits_raise(conf, &outcome.original, outcome.error,
-					      sizeof(outcome.error));
+			_exit(CANT_LIMIT);
+		outcome.result =
+			limits_raise(conf, &outcome.original, outcome.error, sizeof(outcome.error));
 		(void)getrlimit(RLIMIT_NOFILE, &outcome.now);
 		n = write(pair[1], &outcome, sizeof(outcome));
 		_exit(n == sizeof(outcome) ? 0 : 2);
 	}
 	(void)close(pair[1]);
-	assert_int_equal(read(pair[0], &outcome, sizeof(outcome)), sizeof(outcome));
+	size = read(pair[0], &outcome, sizeof(outcome));
 	(void)close(pair[0]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CANT_LIMIT)
+		skip();
 	assert_int_equal(status, 0);
+	assert_int_equal(size, sizeof(outcome));
 	return outcome;
 }
 
@@ -145,7 +151,9 @@ static void test_exactly_enough(void **state)
 /* A name may stand for two addresses; each slot has a socket of each line. */
 static void test_listeners_count(void **state)
 {
-	enum { CHILDREN = 50 };
+	enum {
+		CHILDREN = 50
+	};
 	struct conf_listen lines[] = {
 		make_listen(ADDRESS_PATH, true),
 		make_listen(ADDRESS_PATH, true),

@@ -21,7 +21,9 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The kernel's own limit of descriptors in a message. */
-enum { KERNEL_FDS_MAX = 253 };
+enum {
+	KERNEL_FDS_MAX = 253
+};
 
 /* Ends of the socket under test. */
 static int here, there;

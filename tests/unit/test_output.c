@@ -25,7 +25,9 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define LABEL	     "pool w slot 1 pid 2"
 
-enum { DEADLINE_SECONDS = 60 };
+enum {
+	DEADLINE_SECONDS = 60
+};
 
 static struct ev_loop *loop;
 static char folder[64];
@@ -382,7 +384,10 @@ static void test_released_goes_on_while_somebody_writes(void **state)
 
 static void test_released_ones_are_bounded(void **state)
 {
-	enum { MORE = 3, ALL = OUTPUT_RELEASED_MAX + MORE };
+	enum {
+		MORE = 3,
+		ALL = OUTPUT_RELEASED_MAX + MORE
+	};
 	int in[ALL];
 
 	(void)state;

@@ -34,9 +34,8 @@ static struct conf_php settings[] = {
 
 static struct conf_pool make_pool(struct conf_php *php, size_t count)
 {
-	return (struct conf_pool){.php = php,
-				  .php_count = count,
-				  .identity = {.uid = (uid_t)-1, .gid = (gid_t)-1}};
+	return (struct conf_pool){
+		.php = php, .php_count = count, .identity = {.uid = (uid_t)-1, .gid = (gid_t)-1}};
 }
 
 /* The path of the only file in @dir, to be freed. */

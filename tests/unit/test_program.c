@@ -98,9 +98,8 @@ static void test_path_is_searched(void **state)
 		const char *expected;
 		int error;
 	} cases[] = {
-		{"good", "c/good", 0},	     {"both", "c/both", 0},
-		{"plain", NULL, EACCES},     {"folder", NULL, EACCES},
-		{"nowhere", NULL, ENOENT},   {"", NULL, EACCES},
+		{"good", "c/good", 0},	  {"both", "c/both", 0},     {"plain", NULL, EACCES},
+		{"folder", NULL, EACCES}, {"nowhere", NULL, ENOENT}, {"", NULL, EACCES},
 	};
 	char *path = NULL;
 
@@ -175,7 +174,7 @@ static void test_modes(void **state)
 		mode_t mode;
 		const char *word;
 	} cases[] = {
-		{0755, NULL},	       {0644, NULL},	      {04755, "set-uid"},
+		{0755, NULL},	    {0644, NULL},	{04755, "set-uid"},
 		{02755, "set-gid"}, {06755, "set-uid"}, {01755, NULL},
 	};
 

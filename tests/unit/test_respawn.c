@@ -41,9 +41,15 @@ static void test_after_healthy_end(void **state)
 		uint64_t now_ms;
 		uint64_t delay_ms;
 	} cases[] = {
-		{0, 5, 0},	   {1000, 1000, 100},	  {1000, 1001, 99},
-		{1000, 1050, 50},  {1000, 1099, 1},	  {1000, 1100, 0},
-		{1000, 1101, 0},   {1000, 90000000, 0},	  {UINT64_C(1) << 40, (UINT64_C(1) << 40) + 30, 70},
+		{0, 5, 0},
+		{1000, 1000, 100},
+		{1000, 1001, 99},
+		{1000, 1050, 50},
+		{1000, 1099, 1},
+		{1000, 1100, 0},
+		{1000, 1101, 0},
+		{1000, 90000000, 0},
+		{UINT64_C(1) << 40, (UINT64_C(1) << 40) + 30, 70},
 	};
 
 	(void)state;
@@ -60,7 +66,10 @@ static void test_after_healthy_end(void **state)
 /* A worker that serves one request and ends, as fast as it can. */
 static void test_ten_starts_a_second(void **state)
 {
-	enum { SECONDS = 5, STARTS_MAX = 10 * SECONDS + 1 };
+	enum {
+		SECONDS = 5,
+		STARTS_MAX = 10 * SECONDS + 1
+	};
 	struct respawn memory = {0};
 	uint64_t now = 7;
 	unsigned int starts = 0;

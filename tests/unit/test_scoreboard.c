@@ -16,7 +16,9 @@
 
 #include <cmocka.h>
 
-enum { ENTRIES = 5 };
+enum {
+	ENTRIES = 5
+};
 
 static unsigned int count_descriptors(void)
 {
