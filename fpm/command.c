@@ -285,7 +285,7 @@ static int walk(struct scan *scan, char **argv,
 
 	scan->argv = argv;
 	scan->letters = "";
-	while ((r = next_option(scan, &found)) > 0) {
+	while ((r = next_option(scan, &found)) > 0 && found.option != NULL) {
 		r = each(scan, &found);
 		if (r < 0)
 			return r;

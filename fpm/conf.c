@@ -103,14 +103,13 @@ void conf_report(struct conf_builder *builder, enum conf_severity severity,
 		 const struct conf_origin *origin, const char *label, const char *format, ...)
 {
 	const bool is_error = severity == CONF_ERROR;
-	const unsigned int max = is_error ? CONF_ERRORS_MAX : CONF_WARNINGS_MAX;
 	unsigned int *const count = is_error ? &builder->errors : &builder->warnings;
 	char *message = NULL;
 	va_list args;
 
-	if (*count > max)
+	if (*count > CONF_REPORTS_MAX)
 		return;
-	if ((*count)++ == max) {
+	if ((*count)++ == CONF_REPORTS_MAX) {
 		builder->report(builder->data, severity,
 				is_error ? "too many errors, the rest is not shown"
 					 : "too many warnings, the rest is not shown");
@@ -132,7 +131,7 @@ void conf_report_memory(struct conf_builder *builder)
 
 bool conf_stopped(const struct conf_builder *builder)
 {
-	return builder->errors > CONF_ERRORS_MAX;
+	return builder->errors > CONF_REPORTS_MAX;
 }
 
 const char *conf_file_name(struct conf_builder *builder, const char *name)

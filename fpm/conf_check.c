@@ -2,6 +2,7 @@
 /* Checks of a pool that need several of its settings, or the machine's users and groups. */
 #include "conf_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static void report_missing(struct conf_builder *builder, const struct conf_secti
 static void report_at(struct conf_builder *builder, const struct conf_place *place,
 		      enum conf_severity severity, const char *message)
 {
+	assert(place != NULL);
 	conf_report(builder, severity, &place->origin, place->label, "%s", message);
 }
 
@@ -214,6 +216,7 @@ static void report_unknown(struct conf_builder *builder, const struct conf_secti
 {
 	const struct conf_place *const place = conf_place_find(section, key, NULL);
 
+	assert(place != NULL);
 	if (error == -ENOENT)
 		conf_report(builder, CONF_ERROR, &place->origin, place->label,
 			    "there is no %s %.64s", kind, name);

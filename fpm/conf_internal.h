@@ -22,8 +22,7 @@
  */
 
 /* Bounds of what a configuration can make us hold. */
-#define CONF_ERRORS_MAX	       50
-#define CONF_WARNINGS_MAX      50
+#define CONF_REPORTS_MAX       50 /* errors, and as many warnings */
 #define CONF_FILE_BYTES_MAX    (1U << 20)
 #define CONF_FILES_MAX	       1024
 #define CONF_INCLUDE_DEPTH_MAX 8

@@ -33,6 +33,9 @@
  */
 #define EXEC_READY 1.0
 
+/* Idle workers that are asked to leave at the same time. */
+#define LEAVE_AT_ONCE 32
+
 static void start_template(struct pool *pool);
 
 static void fail(struct pool *pool, const char *why)
@@ -191,10 +194,38 @@ void pool_worker_ended(struct pool *pool, const struct slot_worker *worker)
 	fail(pool, why);
 }
 
+/*
+ * Closes every slot but the idle ones at once, and of those as many as leave room: the end of a
+ * php-cgi takes some milliseconds of CPU time, and hundreds that end at the same time would all run
+ * into process_control_timeout.
+ */
+static void close_slots(struct pool *pool)
+{
+	unsigned int leaving = 0;
+
+	pool->closing = true;
+	for (unsigned int i = 0; i < pool->conf->max_children; i++) {
+		struct slot *slot = &pool->slots[i];
+
+		if (slot->state == SLOT_CLOSED)
+			leaving += !slot_is_closed(slot);
+		else if (!slot_is_idle(slot))
+			slot_close(slot);
+	}
+	for (unsigned int i = 0; i < pool->conf->max_children && leaving < LEAVE_AT_ONCE; i++) {
+		if (pool->slots[i].state == SLOT_CLOSED)
+			continue;
+		slot_close(&pool->slots[i]);
+		leaving++;
+	}
+	pool->closing = false;
+}
+
 void pool_slot_closed(struct pool *pool)
 {
 	if (pool->state != POOL_STOPPING || pool->closing)
 		return;
+	close_slots(pool);
 	for (unsigned int i = 0; i < pool->conf->max_children; i++)
 		if (!slot_is_closed(&pool->slots[i]))
 			return;
@@ -228,17 +259,18 @@ void pool_stop(struct pool *pool)
 	/* One that is not ready yet has no loop that could be asked to leave. */
 	if (pool->template && !template_is_ready(pool->template))
 		template_kill(pool->template);
-	pool->closing = true;
-	for (unsigned int i = 0; i < pool->conf->max_children; i++)
-		slot_close(&pool->slots[i]);
-	pool->closing = false;
 	pool_slot_closed(pool);
 }
 
 void pool_kill(struct pool *pool)
 {
-	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+	pool->closing = true;
+	for (unsigned int i = 0; i < pool->conf->max_children; i++) {
+		slot_close(&pool->slots[i]);
 		slot_kill(&pool->slots[i]);
+	}
+	pool->closing = false;
+	pool_slot_closed(pool);
 	if (pool->template && !template_is_ready(pool->template))
 		template_kill(pool->template);
 }

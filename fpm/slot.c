@@ -85,6 +85,11 @@ static void log_end(const struct slot *slot, const struct slot_worker *worker,
 		 (unsigned long long)slot_worker_served(worker), next);
 }
 
+bool slot_is_idle(const struct slot *slot)
+{
+	return slot->current && !slot_worker_is_busy(slot->current);
+}
+
 bool slot_is_closed(const struct slot *slot)
 {
 	if (slot->state != SLOT_CLOSED || slot->current || slot->starting)

@@ -83,6 +83,14 @@ void slot_start(struct slot *slot);
 void slot_close(struct slot *slot);
 
 /**
+ * slot_is_idle() - does its worker wait for a request
+ * @slot:	Slot
+ *
+ * Return: true if it has one, and that does not say that it is busy
+ */
+bool slot_is_idle(const struct slot *slot);
+
+/**
  * slot_is_closed() - has slot_close() done its work
  * @slot:	Slot
  *

@@ -13,7 +13,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Stands in front of the C library's: no name server may be asked. */
+/*
+ * Stands in front of the C library's: no name server may be asked. The library's names of the
+ * parameters are reserved ones.
+ */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		struct addrinfo **result)
 {

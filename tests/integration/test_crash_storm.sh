@@ -65,7 +65,7 @@ get_ok "$T/t3-1.sock" /x
 sleep 0.15 # ten starts a second at most
 kill -9 "$old"
 check "served again: a successor" get_ok "$T/t3-1.sock" /x
-contains "served again: no wait" "$LOG" "slot 1 pid $old: ended with .* connections\$"
+contains "served again: no wait" "$LOG" "slot 1 pid $old: ended with .* requests?\$"
 berth_stop
 equal "exit status" "$STATUS" 0
 

@@ -63,6 +63,7 @@ descriptors() {
 # no_accept TEXT WORKER: the manager accepts nothing while WORKER and others serve requests.
 no_accept() {
 	local tracer
+	: >"$T/strace.err"
 	strace -p "$MANAGER" -p "$2" -e trace=accept,accept4 -o "$T/strace" 2>"$T/strace.err" &
 	tracer=$!
 	both_attached() { [ "$(grep -c attached "$T/strace.err")" = 2 ] || gone "$tracer"; }

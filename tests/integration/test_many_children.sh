@@ -15,12 +15,10 @@ sed -i "s|^listen = .*|listen = $T/run/%n.sock|; s/^pm.max_children = .*/pm.max_
 
 # A hard limit that is too low is told before anything is started. The program leaves a trace.
 printf '#!/bin/sh\ntouch "%s/started"\nexec %s "$@"\n' "$T" "$PHP" >"$T/program"
-chmod 755 "$T/program"
 chmod 777 "$T"
 printf '#!/bin/bash\nulimit -n 300\nexec "%s" "$@"\n' "$BERTH" >"$T/limited"
 chmod 755 "$T/limited"
-cp "$T/berth.conf" "$T/good.conf"
-sed -i "s|^program = .*|program = \"$T/program\"|" "$T/berth.conf"
+sed -i "s|^program = .*|program = sh \"$T/program\"|" "$T/berth.conf"
 BERTH=$T/limited berth_fails
 equal "hard limit 300: exit status" "$STATUS" 111
 contains "hard limit 300: the arithmetic" "$LOG" \
@@ -33,10 +31,10 @@ equal "a hard limit that is one too low: exit status" "$STATUS" 111
 sed -i "s/^ulimit .*/ulimit -Hn $need; ulimit -Sn 1024/" "$T/limited"
 
 # What it says is enough is enough, and the usual soft limit is no obstacle.
-cp "$T/good.conf" "$T/berth.conf"
 BERTH=$T/limited berth_start
 # limits PID...: their soft limits of open files.
 limits() { awk '/^Max open files/{ print $4 }' $(printf '/proc/%d/limits ' "$@"); }
+check "the program that leaves a trace was started" test -e "$T/started"
 equal "berth raises its own soft limit" "$(limits "$MANAGER")" "$need"
 equal "workers" "$(workers | wc -w)" $N
 equal "workers have the soft limit that berth was started with" \

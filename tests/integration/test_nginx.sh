@@ -36,7 +36,7 @@ check "none had less than half of its share" \
 	awk '$2 < 50 { exit 1 }' "$T/counts" || sed 's/^/      | /' "$T/counts"
 
 # While one worker is busy, nginx sends nothing to it: its socket's requests would wait.
-curl -s -m 60 "$(url gated.php)?d=$T/drop" >"$T/answer" &
+curl -s -m 60 -G --data-urlencode "d=$T/drop" "$(url gated.php)" >"$T/answer" &
 client=$!
 until_true 20 test -s "$T/drop/pid" || die "the script does not start"
 load "with a busy worker" 100 3

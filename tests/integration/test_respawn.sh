@@ -15,7 +15,7 @@ ended_at_once() {
 	new=$(get "$T/www-2.sock" "$pid")
 	check "$text: a successor answers (pid $old, then $new)" test -n "$new" -a "$new" != "$old"
 	contains "$text: said so, without a wait" "$LOG" \
-		"slot 2 pid $old: ended with $how after [0-9.]+ s and [0-9]+ connections\$"
+		"slot 2 pid $old: ended with $how after [0-9.]+ s and [0-9]+ requests?\$"
 }
 
 # end_by TEXT SIGNAL HOW [SCRIPT]: slot 2's worker serves, runs SCRIPT too, and gets SIGNAL.

@@ -35,7 +35,7 @@ done
 seen=$T/seen
 watch_files() {
 	while :; do
-		stat -c '%n %a' "$T"/www-?.sock 2>/dev/null
+		stat -c '%a %n' "$T"/www-?.sock 2>/dev/null
 		sleep 0.005
 	done >"$seen"
 }
@@ -54,8 +54,8 @@ if strace -o /dev/null -e trace=bind true 2>/dev/null; then
 	umask 022
 	kill "$watcher"
 	wait "$watcher" 2>/dev/null
-	equal "files that appeared" "$(cut -d' ' -f1 "$seen" | sort -u | wc -l)" 4
-	equal "every mode that they had meanwhile" "$(sed 's/.* //' "$seen" | sort -u | xargs)" 660
+	equal "files that appeared" "$(cut -d' ' -f2- "$seen" | sort -u | wc -l)" 4
+	equal "every mode that they had meanwhile" "$(cut -d' ' -f1 "$seen" | sort -u | xargs)" 660
 	! root || equal "sockets that listened before they had their owner" "$(awk '
 		/^bind/ { owner = 0 } /^[a-z]*chown/ { owner = 1 } /^listen/ && !owner' "$T/strace" |
 		wc -l)" 0

@@ -20,11 +20,11 @@ cat >"$T/program" <<-P
 	echo >>"$T/starts/log"
 	exec $PHP "\$@"
 P
-chmod 755 "$T/program"
+chmod 644 "$T/program"
 touch "$T/starts/log"
 chmod 666 "$T/starts/log"
 starts() { wc -l <"$T/starts/log"; }
-own_conf() { pool_conf "$@" && sed -i "s|^program = .*|program = \"$T/program\"|" "$T/berth.conf"; }
+own_conf() { pool_conf "$@" && sed -i "s|^program = .*|program = sh \"$T/program\"|" "$T/berth.conf"; }
 
 # refused TEXT PATTERN: berth must not start, nor start anything.
 refused() {

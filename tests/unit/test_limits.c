@@ -23,6 +23,11 @@ enum {
 	PER_WORKER = 4
 };
 
+/* Exit status of a process that could not set its limits. */
+enum {
+	CANT_LIMIT = 3
+};
+
 /**
  * struct outcome - what limits_raise() did
  * @result:	Its result

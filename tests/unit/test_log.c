@@ -25,7 +25,7 @@
 /* "2026-01-02 03:04:05.678 " in front of the level. */
 enum {
 	STAMP = 24,
-	BLOCKED_SECONDS = 60
+	BLOCKED_SECONDS = 110
 };
 
 static char folder[64];
