@@ -13,9 +13,10 @@
 static const char usage[] =
 	"usage: moody-responder [-t] FILE\n"
 	"\n"
-	"While FILE holds a number, each worker ends with that status as soon as it exists (forked or\n"
-	"executed), says so on standard error and adds a byte to FILE.starts. A request that has a\n"
-	"parameter DIE ends it unanswered, with the parameter's value as status; others get the pid.\n"
+	"While FILE holds a number, each worker ends with that status as soon as it exists\n"
+	"(forked or executed), says so on standard error and adds a byte to FILE.starts.\n"
+	"A request that has a parameter DIE ends it unanswered, with the parameter's value as\n"
+	"status; others get the pid.\n"
 	"  -t  have a second thread\n";
 
 static const char *mood;
@@ -46,7 +47,7 @@ static void begin(void)
 		note_start();
 		if (write(STDERR_FILENO, words, strlen(words)) == -1)
 			_exit(1);
-		_exit(atoi(text));
+		_exit((int)strtol(text, NULL, 10));
 	}
 	(void)close(fd);
 }
@@ -79,7 +80,7 @@ int main(int argc, char *argv[])
 		const char *status = FCGX_GetParam("DIE", request.envp);
 
 		if (status)
-			_exit(atoi(status));
+			_exit((int)strtol(status, NULL, 10));
 		(void)FCGX_FPrintF(request.out, "Content-Type: text/plain\r\n\r\n%d\n", getpid());
 		FCGX_Finish_r(&request);
 	}

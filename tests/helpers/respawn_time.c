@@ -16,10 +16,10 @@
 static const char usage[] =
 	"usage: respawn-time COUNT SOCKET SCRIPT\n"
 	"\n"
-	"SCRIPT, at a FastCGI application that listens on the unix socket SOCKET, answers its pid.\n"
-	"COUNT times, kills the process that answers and asks again. Prints lines of two numbers, in\n"
-	"microseconds: from the signal to the answer of the successor, and from the start of a request\n"
-	"to an answer without a kill.\n";
+	"SCRIPT, at a FastCGI application that listens on the unix socket SOCKET, answers its\n"
+	"pid. COUNT times, kills the process that answers and asks again. Prints lines of two\n"
+	"numbers, in microseconds: from the signal to the answer of the successor, and from the\n"
+	"start of a request to its answer without a kill.\n";
 
 /* A slot starts ten workers a second at most; what was started before must be older than that. */
 #define PAUSE_US 200000
@@ -89,7 +89,7 @@ static pid_t ask(const char *path)
 		}
 	}
 	(void)close(fd);
-	return body ? (pid_t)atoi(body + 4) : 0;
+	return body ? (pid_t)strtol(body + 4, NULL, 10) : 0;
 }
 
 int main(int argc, char *argv[])
@@ -98,7 +98,7 @@ int main(int argc, char *argv[])
 		(void)fputs(usage, stderr);
 		return 2;
 	}
-	for (int i = atoi(argv[1]); i > 0; i--) {
+	for (long i = strtol(argv[1], NULL, 10); i > 0; i--) {
 		double start, plain, respawn;
 		pid_t old, new;
 

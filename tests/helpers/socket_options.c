@@ -66,8 +66,7 @@ static int print_socket(int pidfd, const char *pid, const char *number)
 
 	if (fd == -1)
 		return -1;
-	(void)printf("%s %s %s%s%s%s\n", number,
-		     family_name(get_option(fd, SOL_SOCKET, SO_DOMAIN)),
+	(void)printf("%s %s %s%s%s%s\n", number, family_name(get_option(fd, SOL_SOCKET, SO_DOMAIN)),
 		     get_option(fd, SOL_SOCKET, SO_ACCEPTCONN) ? "listening" : "connected",
 		     flags & O_NONBLOCK ? " nonblock" : "", flags & O_CLOEXEC ? " cloexec" : "",
 		     get_option(fd, IPPROTO_TCP, TCP_NODELAY) ? " nodelay" : "");

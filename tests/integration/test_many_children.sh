@@ -50,6 +50,7 @@ check "a worker's descriptors are few" test "$(fds "$worker")" -le 24
 say "memory of a worker: $(cat $(printf '/proc/%d/smaps_rollup ' $(workers)) | awk '
 	/^Rss:/ { rss += $2; n++ } /^Pss:/ { pss += $2 }
 	END { printf "RSS %d KiB, PSS %d KiB, on average over %d", rss / n, pss / n, n }')"
+equal "lines above notice in the log" "$(grep -c -e warning: -e error: -e alert: "$LOG")" 0
 if [ -n "${SLOW:-}" ]; then
 	kill -KILL $(workers)
 	all_new() { [ "$(for ((i = 1; i <= N; i++)); do get "$T/run/$i.sock" "$pid"; done | sort -u | wc -l)" = $N ]; }
@@ -60,4 +61,3 @@ berth_stop
 equal "exit status after SIGTERM" "$STATUS" 0
 check "no process is left" all_gone $all
 equal "no file is left" "$(ls -A "$T/run")" ""
-equal "lines above notice in the log" "$(grep -c -e warning: -e error: -e alert: "$LOG")" 0

@@ -49,6 +49,7 @@ in_force() {
 	equal "$1: quotes" "$(get "$T/www-1.sock" "$show" NAMES=from)" "$marks"
 	equal "$1: ini_set()" "$(get "$T/www-3.sock" "$change" | paste -sd,)" \
 		"memory_limit changed 99M,max_execution_time refused 31,date.timezone refused Asia/Tokyo,log_errors refused 0,precision changed 11"
+	equal "$1: by a name with two slashes" "$(get "$T/www-3.sock" "/$change" | grep -c refused)" 3
 	equal "$1: the next request finds them as they were" "$(get "$T/www-3.sock" "$show" \
 		'NAMES=memory_limit precision' | xargs)" "77M 9"
 }

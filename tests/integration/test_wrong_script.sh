@@ -33,12 +33,14 @@ for i in 1 3 4; do
 	get -n 400 "$T/www-$i.sock" "$good" >"$T/pids.$i" 2>&1 &
 	eval "client_$i=\$!"
 done
+in_log() { grep -q -- "$1" "$LOG"; }
 victim=$(sed -n 2p <<<"$before")
 for round in 1 2 3; do
 	get "$T/www-2.sock" "" >"$T/answer" 2>&1
 	equal "empty name, round $round: the client's status" "$?" 1
 	contains "empty name, round $round: no answer" "$T/answer" "end of file before END_REQUEST|reset by peer"
 	check "empty name, round $round: the process has left" until_true 10 gone "$victim"
+	until_true 10 in_log "slot 2 pid $victim: ended"
 	contains "empty name, round $round: the log tells its status" "$LOG" \
 		"pool www slot 2 pid $victim: ended with exit status 255 "
 	next=$(get "$T/www-2.sock" "$good")
