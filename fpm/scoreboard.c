@@ -57,6 +57,7 @@ int scoreboard_take(struct scoreboard *board, uint32_t *ret_entry)
 		board->entries[i].state = ABI_STATE_NONE;
 		board->entries[i].pid = 0;
 		board->entries[i].served = 0;
+		board->entries[i].wants_successor = 0;
 		*ret_entry = i;
 		return 0;
 	}
@@ -72,5 +73,8 @@ struct abi_score scoreboard_read(const struct scoreboard *board, uint32_t entry)
 {
 	const volatile struct abi_score *e = &board->entries[entry];
 
-	return (struct abi_score){.state = e->state, .pid = e->pid, .served = e->served};
+	return (struct abi_score){.state = e->state,
+				  .pid = e->pid,
+				  .served = e->served,
+				  .wants_successor = e->wants_successor};
 }

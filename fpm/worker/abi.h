@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes whenever anything below does. */
-#define ABI_VERSION 1U
+#define ABI_VERSION 2U
 
 /*
  * Inherited by a template: its end of the control socket and the library itself, which is
@@ -37,10 +37,13 @@ enum abi_type {
 
 /* Descriptors of an ABI_SPAWN. */
 enum abi_spawn_fd {
-	ABI_SPAWN_FD_OUTPUT = 0, /* becomes 1 and 2 */
-	ABI_SPAWN_FD_LIFELINE,	 /* readable (end of file) when the worker is to leave */
-	ABI_SPAWN_FD_SCOREBOARD, /* memfd of struct abi_score[] */
-	ABI_SPAWN_FD_LISTENER,	 /* the first of abi_message.listeners */
+	ABI_SPAWN_FD_OUTPUT = 0,  /* becomes 1 and 2 */
+	ABI_SPAWN_FD_LIFELINE,	  /* readable (end of file) when the worker is to leave */
+	ABI_SPAWN_FD_SCOREBOARD,  /* memfd of struct abi_score[] */
+	ABI_SPAWN_FD_ATTENTION,	  /* eventfd: written when our entry wants to be looked at */
+	ABI_SPAWN_FD_HANDOFF_IN,  /* where the slot's last worker puts its connections */
+	ABI_SPAWN_FD_HANDOFF_OUT, /* where we put ours */
+	ABI_SPAWN_FD_LISTENER,	  /* the first of abi_message.listeners */
 };
 
 #define ABI_LISTENERS_MAX 64
@@ -56,6 +59,9 @@ enum abi_spawn_fd {
  * @score:		ABI_SPAWN: index into the scoreboard
  * @scores:		ABI_SPAWN: entries that the scoreboard has
  * @listeners:		ABI_SPAWN: number of listeners
+ * @max_requests:	ABI_SPAWN: requests after which the worker wants a successor, 0 = none
+ * @header_timeout_ms:	ABI_SPAWN: longest time that a request's head may take, 0 = any
+ * @keepalive_timeout_ms: ABI_SPAWN: longest time that an idle connection is kept, 0 = any
  * @pid:		READY, SPAWNED, EXITED
  * @error:		SPAWNED: errno if there is no worker, else 0
  * @status:		EXITED: as wait4() gives it
@@ -74,17 +80,19 @@ struct abi_message {
 	uint32_t score;
 	uint32_t scores;
 	uint32_t listeners;
+	uint32_t max_requests;
+	uint32_t header_timeout_ms;
+	uint32_t keepalive_timeout_ms;
 	int32_t pid;
 	int32_t error;
 	int32_t status;
 	uint32_t threads;
 	uint32_t descriptors;
-	uint32_t reserved;
 	int64_t max_rss_kib;
 	int64_t user_us;
 	int64_t system_us;
 };
-_Static_assert(sizeof(struct abi_message) == 88, "no padding: both sides may differ in compiler");
+_Static_assert(sizeof(struct abi_message) == 96, "no padding: both sides may differ in compiler");
 
 enum abi_state {
 	ABI_STATE_NONE = 0, /* nobody writes here */
@@ -97,6 +105,7 @@ enum abi_state {
  * @state:	enum abi_state
  * @pid:	Its writer
  * @served:	Requests that it has answered
+ * @wants_successor: It has reached its request limit
  *
  * One writer, the worker; the manager clears it before the worker is forked and reads it after.
  * Pool code can write here too, so the manager takes it for a hint and never for an index.
@@ -105,7 +114,8 @@ struct abi_score {
 	uint32_t state;
 	int32_t pid;
 	uint64_t served;
-	uint8_t reserved[48];
+	uint32_t wants_successor;
+	uint8_t reserved[44];
 };
 _Static_assert(sizeof(struct abi_score) == 64, "one cache line");
 

@@ -3,6 +3,7 @@
 
 #include "lifecycle.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,4 +27,24 @@ EXPORT ssize_t write(int fd, const void *data, size_t size)
 EXPORT int close(int fd)
 {
 	return lifecycle_close(fd);
+}
+
+EXPORT ssize_t read(int fd, void *data, size_t size)
+{
+	return lifecycle_read(fd, data, size);
+}
+
+EXPORT ssize_t recv(int fd, void *data, size_t size, int flags)
+{
+	return lifecycle_recv(fd, data, size, flags);
+}
+
+EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+	return lifecycle_poll(fds, count, timeout);
+}
+
+EXPORT int shutdown(int fd, int how)
+{
+	return lifecycle_shutdown(fd, how);
 }

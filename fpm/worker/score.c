@@ -4,6 +4,7 @@
 #include "score.h"
 
 #include "abi.h"
+#include "template.h"
 
 #include <stddef.h>
 #include <sys/mman.h>
@@ -11,18 +12,25 @@
 
 static struct abi_score nowhere;
 static volatile struct abi_score *own = &nowhere;
+static uint32_t max_requests;
+static int attention = -1;
 
-void score_open(int fd, uint32_t entry, uint32_t entries)
+void score_open(const struct template_worker *worker)
 {
-	size_t size = (size_t)entries * sizeof(struct abi_score);
+	const struct abi_message *m = &worker->message;
+	int fd = worker->fds[ABI_SPAWN_FD_SCOREBOARD];
 	void *board = MAP_FAILED;
 
-	if (entry < entries)
-		board = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (m->score < m->scores)
+		board = mmap(NULL, (size_t)m->scores * sizeof(struct abi_score),
+			     PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)close(fd);
-	own = board == MAP_FAILED ? &nowhere : (struct abi_score *)board + entry;
+	own = board == MAP_FAILED ? &nowhere : (struct abi_score *)board + m->score;
+	max_requests = m->max_requests;
+	attention = worker->fds[ABI_SPAWN_FD_ATTENTION];
 	own->pid = getpid();
 	own->served = 0;
+	own->wants_successor = 0;
 	own->state = ABI_STATE_IDLE;
 }
 
@@ -38,10 +46,18 @@ void score_busy(void)
 
 void score_served(void)
 {
+	const uint64_t one = 1;
+
 	own->served++;
+	if (max_requests == 0 || own->served < max_requests || own->wants_successor)
+		return;
+	own->wants_successor = 1;
+	/* A full eventfd has woken the manager already. */
+	(void)!write(attention, &one, sizeof(one));
 }
 
 void score_abandon(void)
 {
 	own = &nowhere;
+	max_requests = 0;
 }

@@ -3,17 +3,15 @@
 #ifndef FPM_WORKER_SCORE_H
 #define FPM_WORKER_SCORE_H
 
-#include <stdint.h>
+struct template_worker;
 
 /**
- * score_open() - map the scoreboard and take an entry
- * @fd:		memfd of it, closed here
- * @entry:	Index of our entry
- * @entries:	Number of entries
+ * score_open() - map the scoreboard and take our entry
+ * @worker:	What the manager sent
  *
  * If that fails the worker works all the same; the manager just knows less of it.
  */
-void score_open(int fd, uint32_t entry, uint32_t entries);
+void score_open(const struct template_worker *worker);
 
 /* Waits for a connection or a request. */
 void score_idle(void);
@@ -21,7 +19,7 @@ void score_idle(void);
 /* Has a connection that may carry a request. */
 void score_busy(void);
 
-/* A request was answered to its end. */
+/* A request was answered to its end; at the limit this asks the manager for a successor. */
 void score_served(void);
 
 /* From now on nothing is written there: the process is a copy of the worker. */
