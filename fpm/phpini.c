@@ -70,8 +70,11 @@ static void write_sections(FILE *out, const struct conf_pool *pool)
 	for (const struct dirent *e = readdir(root); e; e = readdir(root)) {
 		if (!is_plain(e->d_name))
 			continue;
-		(void)fprintf(out, "[PATH=/%s]\n", e->d_name);
-		write_settings(out, pool, true);
+		/* A web server whose root is "/" may put a second slash in front. */
+		for (int slashes = 1; slashes <= 2; slashes++) {
+			(void)fprintf(out, "[PATH=%.*s%s]\n", slashes, "//", e->d_name);
+			write_settings(out, pool, true);
+		}
 	}
 	(void)closedir(root);
 }

@@ -257,12 +257,12 @@ static const char *exchange(int fd, const uint8_t *request, size_t size, double 
 static bool print_answer(const struct options *o, const struct answer *answer)
 {
 	const char *text = answer->text ? answer->text : "";
-	const char *body = strstr(text, "\r\n\r\n");
+	const char *end = strstr(text, "\r\n\r\n");
 	const char *status = strcasestr(text, "Status: ");
+	const char *start = end && !o->headers ? end + 4 : text;
 
-	body = body && !o->headers ? body + 4 : text;
-	(void)fwrite(body, 1, answer->size - (size_t)(body - text), stdout);
-	return !(status && status < body && atoi(status + 8) >= 400);
+	(void)fwrite(start, 1, answer->size - (size_t)(start - text), stdout);
+	return !(status && end && status < end && atoi(status + 8) >= 400);
 }
 
 static int run(const struct options *o, const uint8_t *request, size_t size)

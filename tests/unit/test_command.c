@@ -144,7 +144,7 @@ static void test_pool(void **state)
 		"--listen=9000+%n",
 		"--children",
 		"4",
-		"--spawn=exec",
+		"--spawn=template",
 		"-o",
 		"chdir=/srv",
 		"-oenv[A]=b=c",
@@ -178,7 +178,7 @@ static void test_pool(void **state)
 	assert_string_equal(pool->listen[1].address.text, "9000+%n");
 	assert_int_equal(pool->listen[1].origin.line, 0);
 	assert_int_equal(pool->max_children, 4);
-	assert_int_equal(pool->spawn, CONF_SPAWN_EXEC);
+	assert_int_equal(pool->spawn, CONF_SPAWN_TEMPLATE);
 	assert_string_equal(pool->chdir, "/srv");
 	assert_string_equal(pool->env[0].name, "A");
 	assert_string_equal(pool->env[0].value, "b=c");
@@ -193,13 +193,15 @@ static void test_pool(void **state)
 
 static void test_pool_defaults(void **state)
 {
-	static const char *const words[] = {"check", "--listen=@x", "--children=1", NULL};
+	static const char *const words[] = {"check",   "--listen=@x", "--children=1",
+					    "--spawn", "exec",	      NULL};
 	struct parsed parsed;
 
 	(void)state;
 	parse(&parsed, words);
 	assert_string_equal(parsed.said, "");
 	assert_string_equal(parsed.conf->pools->name, "www");
+	assert_int_equal(parsed.conf->pools->spawn, CONF_SPAWN_EXEC);
 	assert_string_equal(parsed.conf->pools->argv[0], "php-cgi");
 	done(&parsed);
 }

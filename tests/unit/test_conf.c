@@ -8,73 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "conf_fixture.h"
 #include "fpm/conf.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* The smallest pool: what follows it starts in line 4. */
-#define POOL "[w]\nlisten = /run/t\npm.max_children = 2\n"
-
-/* Debian's base system has this user and group, as numbers 1. */
-#define USER "daemon"
-
-static const struct conf_rules as_root = {.euid = 0};
-static const struct conf_rules as_allowed_root = {.euid = 0, .allow_root = true};
-static const struct conf_rules as_user = {.euid = 1000};
-
-static void report_cb(void *data, enum conf_severity severity, const char *text)
-{
-	(void)fprintf(data, "%c %s\n", severity == CONF_ERROR ? 'E' : 'W', text);
-}
-
-/* Reads @text as a file named "f"; @ret_conf is NULL if it is refused. Return: what was reported */
-static char *read_text(const char *text, const struct conf_rules *rules, struct conf **ret_conf)
-{
-	struct conf_builder *builder;
-	char *said = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&said, &size);
-	int r;
-
-	assert_non_null(out);
-	builder = conf_builder_new(report_cb, out);
-	assert_non_null(builder);
-	*ret_conf = NULL;
-	conf_builder_text(builder, "f", text, strlen(text));
-	r = conf_builder_finish(builder, rules, ret_conf);
-	conf_builder_free(builder);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(r, *ret_conf != NULL ? 0 : -EINVAL);
-	return said;
-}
-
-/* Reads @text, which has to be accepted without a word. */
-static struct conf *read_good(const char *text, const struct conf_rules *rules)
-{
-	struct conf *conf;
-	char *said = read_text(text, rules, &conf);
-
-	assert_string_equal(said, "");
-	assert_non_null(conf);
-	free(said);
-	return conf;
-}
-
-static void check_said(const char *text, const struct conf_rules *rules, const char *expected)
-{
-	struct conf *conf;
-	char *said = read_text(text, rules, &conf);
-
-	assert_string_equal(said, expected);
-	assert_int_equal(conf == NULL, strstr(expected, "E ") != NULL);
-	conf_free(conf);
-	free(said);
-}
 
 /* Reads a pool with one more line, which is expected to be refused with this text behind "f:4: ". */
 static void check_line(const char *line, const char *expected)
@@ -139,8 +79,8 @@ static void test_values(void **state)
 				      "chdir = '/srv/$pool'\nclear_env = No\n"
 				      "process_start_timeout = 1h\n"
 				      "program = /bin/a -x$pool 'b c' \"d\\\"e\\nf\" g\"h i\"j ''\n"
-				      "spawn = exec\n"
-				      "[z]\nlisten = @z\npm.max_children = 1\n"
+				      "spawn = template\n"
+				      "[z]\nspawn = exec\nlisten = @z\npm.max_children = 1\n"
 				      "process_control_timeout = 5m\n"
 				      "[GLOBAL]\nprocess_control_timeout = 250ms\n",
 				      &as_user);
@@ -162,7 +102,8 @@ static void test_values(void **state)
 	/* The default of [global] holds wherever that stands. */
 	assert_int_equal(pool->process_control_timeout_ms, 250);
 	assert_int_equal(pool->process_start_timeout_ms, 3600000);
-	assert_int_equal(pool->spawn, CONF_SPAWN_EXEC);
+	assert_int_equal(pool->spawn, CONF_SPAWN_TEMPLATE);
+	assert_int_equal(pool->next->spawn, CONF_SPAWN_EXEC);
 	for (size_t i = 0; i < COUNT(argv); i++)
 		assert_string_equal(pool->argv[i], argv[i]);
 	assert_null(pool->argv[COUNT(argv)]);
@@ -272,6 +213,8 @@ static void test_php(void **state)
 		{"opcache.enable", "1", true},
 		{"extension", "a", true},
 		{"extension", "b", true},
+		{"zend_extension", "c", false},
+		{"zend_extension", "d", false},
 		{"disable_functions", "", true},
 	};
 	struct conf *conf = read_good(POOL "php_value[memory_limit] = 1G\n"
@@ -280,6 +223,8 @@ static void test_php(void **state)
 					   "php_admin_flag[opcache.enable] = on\n"
 					   "php_admin_value[extension] = a\n"
 					   "php_admin_value[extension] = b\n"
+					   "php_value[zend_extension] = c\n"
+					   "php_value[zend_extension] = d\n"
 					   "php_admin_value[disable_functions] =\n",
 				      &as_user);
 
@@ -391,6 +336,7 @@ static void test_unknown_keys(void **state)
 		{"colour = 1", "colour: unknown key; berth.conf(5) lists those accepted"},
 		{"pm.start_servers = 1", "pm.start_servers: is a php-fpm key that berth does not "
 					 "have"},
+		{"slowlog = x", "slowlog: is a php-fpm key that berth does not have"},
 		{"request_terminate_timeout = 0",
 		 "request_terminate_timeout: is a php-fpm key that berth does not have"},
 		{"security.limit_extensions = .php",
@@ -438,6 +384,8 @@ static void test_repetitions(void **state)
 		   "accepted once\n");
 }
 
+#define NAME_64 "abcdefghijklmnopabcdefghijklmnopabcdefghijklmnopabcdefghijklmnop"
+
 static void test_sections(void **state)
 {
 	static const char rule[] =
@@ -465,181 +413,10 @@ static void test_sections(void **state)
 	(void)snprintf(expected, sizeof(expected), "E f:4: [a/b]%sE f:5: []%sE f:6: [.x]%s", rule,
 		       rule, rule);
 	check_said(POOL "[a/b]\n[]\n[.x]\n", &as_user, expected);
-}
-
-static void test_addresses(void **state)
-{
-	struct conf *conf;
-	char *said;
-
-	(void)state;
-	said = read_text("[w]\nlisten = nonsense\nlisten = 127.0.0.1:65534+%n\n"
-			 "pm.max_children = 2\nlisten =\n",
-			 &as_user, &conf);
-	assert_null(conf);
-	assert_ptr_equal(strstr(said, "E f:2: listen: "), said);
-	assert_non_null(strstr(said, "\nE f:3: listen: "));
-	assert_non_null(strstr(said, "\nE f:5: listen: "));
-	free(said);
-	/* Without a number of workers an address is still read. */
-	said = read_text("[w]\nlisten = x:y\npm.max_children = 0\n", &as_user, &conf);
-	assert_null(conf);
-	assert_ptr_equal(strstr(said, "E f:3: pm.max_children: '0' is not accepted; accepted is a "
-				      "whole number from 1 to 10000\nE f:2: listen: "),
-			 said);
-	free(said);
-	/* Names below "invalid" are never in any DNS; without a network the look-up fails, too. */
-	said = read_text("[w]\nlisten = x.invalid:9000\npm.max_children = 1\n", &as_user, &conf);
-	assert_null(conf);
-	assert_ptr_equal(strstr(said, "E f:2: listen: "), said);
-	free(said);
-}
-
-static void test_collisions(void **state)
-{
-#define FREE "; accepted is an address that nobody else has\n"
-	static const char *const examples[][2] = {
-		{"[a]\nlisten = /x/%n\npm.max_children = 3\n[b]\nlisten = /x/2\n"
-		 "pm.max_children = 1\n",
-		 "E f:5: listen: /x/2 collides with /x/2 (slot 2) of pool a, f:2" FREE},
-		{"[a]\nlisten = @x\npm.max_children = 3\n[b]\nlisten = @x\npm.max_children = 1\n",
-		 "E f:5: listen: @x collides with @x of pool a, f:2" FREE},
-		{"[a]\nlisten = 9000+%n\npm.max_children = 3\nlisten = 9003\n",
-		 "E f:4: listen: 127.0.0.1:9003 collides with 127.0.0.1:9003 (slot 3) of pool a, "
-		 "f:2" FREE},
-		/* One message a line, however many slots collide. */
-		{"[a]\nlisten = 9000+%n\npm.max_children = 500\n[b]\nlisten = 127.0.0.1:9100+%n\n"
-		 "pm.max_children = 500\n",
-		 "E f:5: listen: 127.0.0.1:9101 (slot 1) collides with 127.0.0.1:9101 (slot 101) "
-		 "of pool a, f:2" FREE},
-		{"[a]\nlisten = [::1]:9000+%n\npm.max_children = 2\n[b]\nlisten = [::]:9002\n"
-		 "pm.max_children = 1\n",
-		 "E f:5: listen: [::]:9002 collides with [::1]:9002 (slot 2) of pool a, f:2" FREE},
-		{"[a]\nlisten = 0.0.0.0:9001\npm.max_children = 2\n[b]\nlisten = "
-		 "127.0.0.1:9000+%n\n"
-		 "pm.max_children = 1\n",
-		 "E f:5: listen: 127.0.0.1:9001 (slot 1) collides with 0.0.0.0:9001 of pool a, "
-		 "f:2" FREE},
-		/* None of these do. */
-		{"[a]\nlisten = 127.0.0.1:9000\nlisten = [::1]:9000\nlisten = 127.0.0.2:9000\n"
-		 "listen = /9000\nlisten = @9000\nlisten = @/9000\nlisten = 0.0.0.0:9001\n"
-		 "listen = 127.0.0.1:0\nlisten = 127.0.0.1:0\npm.max_children = 2\n",
-		 ""},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(examples); i++)
-		check_said(examples[i][0], &as_user, examples[i][1]);
-}
-
-/* The comparison of all slots must not be that of all pairs. */
-static void test_collisions_of_many(void **state)
-{
-	struct timespec start;
-	struct timespec end;
-
-	(void)state;
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
-	check_said(
-		"[a]\nlisten = /x/%n\nlisten = localhost:9000+%n\npm.max_children = 10000\n"
-		"[b]\nlisten = /y/%n\nlisten = 127.0.0.2:9000+%n\npm.max_children = 10000\n"
-		"[c]\nlisten = /x/10000\npm.max_children = 1\n",
-		&as_user,
-		"E f:10: listen: /x/10000 collides with /x/10000 (slot 10000) of pool a, f:2" FREE);
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-	assert_true(end.tv_sec - start.tv_sec < 5);
-}
-
-static void test_root(void **state)
-{
-#define ALLOW "; give another user, or allow it with -R, --allow-to-run-as-root\n"
-	static const char *const examples[][2] = {
-		{POOL, "E f:1: user: pool w would run as root; give a user, or allow it with -R, "
-		       "--allow-to-run-as-root\n"},
-		{POOL "user = root\n", "E f:4: user: is root, as whom no worker runs" ALLOW},
-		{POOL "user = 0\n", "E f:4: user: is root, as whom no worker runs" ALLOW},
-		{POOL "group = " USER "\n", "E f:4: group: is given without user, so workers would "
-					    "run as root; give user, or allow it with -R, "
-					    "--allow-to-run-as-root\n"},
-		{POOL "user = " USER "\ngroup = root\n",
-		 "E f:5: group: workers would run in group root; give another group, or allow it "
-		 "with -R, --allow-to-run-as-root\n"},
-		{POOL "user = no-such-user\n", "E f:4: user: there is no user no-such-user\n"},
-		{POOL "user = " USER "\ngroup = no-such-group\n",
-		 "E f:5: group: there is no group no-such-group\n"},
-		{POOL "user = 3999999999\n", "E f:4: user: user 3999999999 is not in the user "
-					     "database, so its group has to be given as well\n"},
-		{POOL "user = 4294967295\n", "E f:4: user: there is no user 4294967295\n"},
-		{POOL "user = " USER
-		      "\nlisten.owner = no-such-user\nlisten.group = no-such-group\n",
-		 "E f:5: listen.owner: there is no user no-such-user\n"
-		 "E f:6: listen.group: there is no group no-such-group\n"},
-		{POOL "user =\n",
-		 "E f:4: user: the value is empty; accepted is the name or number of a user\n"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(examples); i++)
-		check_said(examples[i][0], &as_root, examples[i][1]);
-}
-
-static void check_ids(const char *text, const struct conf_rules *rules, uid_t uid, gid_t gid,
-		      uid_t listen_uid, gid_t listen_gid)
-{
-	struct conf *conf = read_good(text, rules);
-
-	assert_int_equal(conf->pools->identity.uid, uid);
-	assert_int_equal(conf->pools->identity.gid, gid);
-	assert_int_equal(conf->pools->listen_uid, listen_uid);
-	assert_int_equal(conf->pools->listen_gid, listen_gid);
-	conf_free(conf);
-}
-
-static void test_ids(void **state)
-{
-	const uid_t none = (uid_t)-1;
-	char text[256];
-
-	(void)state;
-	check_ids(POOL "user = " USER "\n", &as_root, 1, 1, 1, 1);
-	check_ids(POOL "user = 1\ngroup = 2\n", &as_root, 1, 2, 1, 2);
-	check_ids(POOL "user = " USER "\nlisten.owner = root\nlisten.group = 7\n", &as_root, 1, 1,
-		  0, 7);
-	check_ids(POOL "user = 3999999999\ngroup = 3999999998\n", &as_root, 3999999999U,
-		  3999999998U, 3999999999U, 3999999998U);
-	check_ids(POOL, &as_allowed_root, none, none, none, none);
-	check_ids(POOL "listen.owner = " USER "\n", &as_allowed_root, none, none, 1, none);
-	check_ids(POOL "user = root\n", &as_allowed_root, 0, 0, 0, 0);
-	check_ids(POOL "group = " USER "\n", &as_allowed_root, 0, 1, 0, 1);
-	(void)snprintf(text, sizeof(text),
-		       POOL "user = 1000\ngroup = %u\nlisten.owner = 1000\n"
-			    "listen.group = %u\n",
-		       (unsigned int)getegid(), (unsigned int)getegid());
-	check_ids(text, &as_user, none, none, none, getegid());
-}
-
-static void test_groups_of_user(void **state)
-{
-	struct conf *conf = read_good(POOL "user = " USER "\ngroup = 2\n", &as_root);
-	bool found = false;
-
-	(void)state;
-	for (size_t i = 0; i < conf->pools->identity.groups_count; i++)
-		found = found || conf->pools->identity.groups[i] == 2;
-	assert_true(found);
-	conf_free(conf);
-}
-
-static void test_ordinary_user(void **state)
-{
-	(void)state;
-	check_said(POOL "user = " USER "\ngroup = no-such-group\nlisten.owner = no-such-user\n"
-			"listen.group = 3999999999\n",
-		   &as_user,
-		   "W f:4: user: ignored: not started as root\n"
-		   "W f:5: group: ignored: not started as root\n"
-		   "W f:6: listen.owner: ignored: not started as root\n"
-		   "W f:7: listen.group: ignored: not started as root\n");
+	/* Names of 64 characters, and of one more. */
+	conf_free(read_good("[" NAME_64 "]\nlisten = /x\npm.max_children = 1\n", &as_user));
+	(void)snprintf(expected, sizeof(expected), "E f:4: [" NAME_64 "]%s", rule);
+	check_said(POOL "[" NAME_64 "x]\n", &as_user, expected);
 }
 
 static size_t count_lines(const char *text)
@@ -751,13 +528,6 @@ int main(void)
 		cmocka_unit_test(test_unknown_keys),
 		cmocka_unit_test(test_repetitions),
 		cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_collisions),
-		cmocka_unit_test(test_collisions_of_many),
-		cmocka_unit_test(test_root),
-		cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_groups_of_user),
-		cmocka_unit_test(test_ordinary_user),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_long_values),
 	};

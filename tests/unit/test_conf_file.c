@@ -325,6 +325,13 @@ static void check_round_trip(struct conf *conf, const struct conf_rules *rules)
 	for (size_t i = 0; i < conf->pools->env_count; i++)
 		assert_string_equal(conf->pools->env[i].value, again->pools->env[i].value);
 	assert_int_equal(conf->pools->env_count, again->pools->env_count);
+	assert_int_equal(conf->process_control_timeout_ms, again->process_control_timeout_ms);
+	assert_int_equal(conf->pools->process_control_timeout_ms,
+			 again->pools->process_control_timeout_ms);
+	assert_int_equal(conf->pools->listen_uid, again->pools->listen_uid);
+	assert_int_equal(conf->pools->listen_gid, again->pools->listen_gid);
+	assert_int_equal(conf->pools->identity.uid, again->pools->identity.uid);
+	assert_int_equal(conf->pools->identity.gid, again->pools->identity.gid);
 	for (size_t i = 0; i < conf->pools->php_count; i++)
 		assert_string_equal(conf->pools->php[i].value, again->pools->php[i].value);
 	for (size_t i = 0; conf->pools->argv[i] != NULL; i++)
@@ -338,19 +345,20 @@ static void check_round_trip(struct conf *conf, const struct conf_rules *rules)
 static void test_dump_of_all(void **state)
 {
 	(void)state;
-	write_file("main", "[global]\nerror_log = \"/var/log/a \\\"$pool\\\\;b\"\n"
-			   "log_level = alert\nprocess_control_timeout = 1500ms\n"
-			   "[p.q]\nlisten = [::1]:9000+%n\nlisten = '@a b;\"%n'\n"
-			   "listen = localhost:8000+%n\n"
-			   "listen.backlog = 7\nlisten.owner = 3\nlisten.group = 4\n"
-			   "listen.mode = 7\nuser = daemon\ngroup = 3\npm.max_children = 3\n"
-			   "chdir = \"/srv/$$pool $pool\"\nclear_env = off\n"
-			   "process_control_timeout = 0\nprocess_start_timeout = 90s\n"
-			   "spawn = exec\n"
-			   "php_value[a] = ' x ; y=\"z\\'\nphp_admin_flag[b] = off\n"
-			   "php_value[c] =\nphp_value[d] = $$$pool\n"
-			   "[second]\nlisten = 9100\nuser = 2\nlisten.group = 3999999999\n"
-			   "group = 3999999998\npm.max_children = 1\n");
+	write_file("main",
+		   "[global]\nerror_log = \"/var/log/a \\\"$pool\\\\;b\"\n"
+		   "log_level = alert\nprocess_control_timeout = 1500ms\n"
+		   "[p.q]\nlisten = [::1]:9000+%n\nlisten = '@a b;\"%n'\n"
+		   "listen = localhost:8000+%n\n"
+		   "listen.backlog = 7\nlisten.owner = 3\nlisten.group = 4\n"
+		   "listen.mode = 7\nuser = daemon\ngroup = 3\npm.max_children = 3\n"
+		   "chdir = \"/srv/$$pool $pool\"\nclear_env = off\n"
+		   "process_control_timeout = 0\nprocess_start_timeout = 90s\n"
+		   ""
+		   "php_value[a] = ' x ; y=\"z\\'\nphp_admin_flag[b] = off\n"
+		   "php_value[c] =\nphp_value[d] = $$$pool\n"
+		   "[second]\nspawn = exec\nlisten = 9100\nuser = 2\nlisten.group = 3999999999\n"
+		   "group = 3999999998\npm.max_children = 1\n");
 	check_round_trip(read_good("main", &as_root), &as_root);
 }
 

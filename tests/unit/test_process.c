@@ -22,7 +22,9 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum {
-	DEADLINE_SECONDS = 60, SKIPPED = 77 };
+	DEADLINE_SECONDS = 60,
+	SKIPPED = 77
+};
 
 static struct ev_loop *loop;
 static struct process_end seen;

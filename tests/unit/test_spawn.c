@@ -29,7 +29,9 @@
 
 enum {
 	REPORT_BYTES = 8192,
-	DEADLINE_SECONDS = 60, SKIPPED = 77 };
+	DEADLINE_SECONDS = 60,
+	SKIPPED = 77
+};
 
 static char self[PATH_MAX];
 static char report_word[] = "report", wait_word[] = "wait", odd_word[] = "a b\"c";
