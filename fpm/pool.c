@@ -359,9 +359,10 @@ struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int li
 	}
 	if (result == 0)
 		result = watch_attention(pool);
-	/* A slot has two workers while one replaces the other. */
+	/* A slot's worker, its successor, and those that retire. */
 	if (result == 0)
-		result = scoreboard_init(&pool->board, 2 * conf->max_children);
+		result = scoreboard_init(&pool->board,
+					 (2 + SLOT_RETIRING_MAX) * conf->max_children);
 	if (result == 0)
 		result = prepare(pool, nofile, error, size);
 	if (result == 0)

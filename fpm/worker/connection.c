@@ -287,8 +287,12 @@ int connection_close(void)
 
 void connection_leave(void)
 {
-	if (!wait_is_over())
-		handoff_send_all();
+	if (wait_is_over())
+		return;
+	/* A program that was told to end does not ask for the next request of its client. */
+	if (self.client && client_is_answered(self.client) && !self.shut)
+		(void)park();
+	handoff_send_all();
 }
 
 void connection_abandon(void)
