@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /*
@@ -250,12 +251,18 @@ static void attention_cb(struct ev_loop *loop, ev_io *w, int revents)
 		slot_look(&pool->slots[i]);
 }
 
-static int watch_attention(struct pool *pool)
+/* What workers share besides their scoreboard. */
+static int open_shared(struct pool *pool)
 {
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-	if (fd == -1)
-		return -errno;
+	if (fd == -1 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pool->fresh) == -1) {
+		int error = errno;
+
+		if (fd != -1)
+			(void)close(fd);
+		return -error;
+	}
 	ev_io_init(&pool->attention, attention_cb, fd, EV_READ);
 	pool->attention.data = pool;
 	ev_io_start(pool->loop, &pool->attention);
@@ -344,6 +351,7 @@ struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int li
 	pool->data = data;
 	pool->library = library;
 	pool->board.fd = -1;
+	pool->fresh[0] = pool->fresh[1] = -1;
 	ev_io_init(&pool->attention, attention_cb, -1, EV_READ);
 	ev_timer_init(&pool->template_timer, template_timer_cb, 0., 0.);
 	ev_timer_init(&pool->ready_timer, ready_timer_cb, 0., 0.);
@@ -358,11 +366,11 @@ struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int li
 		result = result == 0 ? initialised : result;
 	}
 	if (result == 0)
-		result = watch_attention(pool);
+		result = open_shared(pool);
 	/* A slot's worker, its successor, and those that retire. */
 	if (result == 0)
-		result = scoreboard_init(&pool->board,
-					 (2 + SLOT_RETIRING_MAX) * conf->max_children);
+		result =
+			scoreboard_init(&pool->board, (2 + SLOT_RETIRING_MAX) * conf->max_children);
 	if (result == 0)
 		result = prepare(pool, nofile, error, size);
 	if (result == 0)
@@ -388,6 +396,9 @@ void pool_free(struct pool *pool)
 	ev_io_stop(pool->loop, &pool->attention);
 	if (pool->attention.fd != -1)
 		(void)close(pool->attention.fd);
+	for (int i = 0; i < 2; i++)
+		if (pool->fresh[i] != -1)
+			(void)close(pool->fresh[i]);
 	scoreboard_done(&pool->board);
 	phpini_remove(pool->ini_dir);
 	environment_free(pool->envp);

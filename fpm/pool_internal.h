@@ -40,6 +40,7 @@ enum pool_state {
  * @slots:		conf->max_children of them
  * @board:		Scoreboard
  * @attention:		Watches the eventfd that a worker writes when it has reached its request limit
+ * @fresh:		Where workers that go busy pass new connections on to idle ones: in, out
  * @template:		Present template, NULL in exec mode and while there is none
  * @template_serial:	Number of templates started so far
  * @template_respawn:	Memory of their back-off
@@ -64,6 +65,7 @@ struct pool {
 	struct slot *slots;
 	struct scoreboard board;
 	ev_io attention;
+	int fresh[2];
 	struct template *template;
 	unsigned int template_serial;
 	struct respawn template_respawn;

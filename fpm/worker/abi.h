@@ -43,6 +43,8 @@ enum abi_spawn_fd {
 	ABI_SPAWN_FD_ATTENTION,	  /* eventfd: written when our entry wants to be looked at */
 	ABI_SPAWN_FD_HANDOFF_IN,  /* where the slot's last worker puts its connections */
 	ABI_SPAWN_FD_HANDOFF_OUT, /* where we put ours */
+	ABI_SPAWN_FD_FRESH_IN,	  /* where any worker of the pool puts connections that wait */
+	ABI_SPAWN_FD_FRESH_OUT,	  /* where we put ours */
 	ABI_SPAWN_FD_LISTENER,	  /* the first of abi_message.listeners */
 };
 

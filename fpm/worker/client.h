@@ -17,6 +17,9 @@
 /* Most connections that a worker holds. */
 #define CLIENT_MAX 1024
 
+/* A client that sends nothing for longer is not waited for by anybody in a hurry. */
+#define CLIENT_FRESH_MS 1000
+
 /* Where a connection is, as its input tells. */
 enum client_phase {
 	CLIENT_FREE = 0, /* this entry holds none */
@@ -31,6 +34,8 @@ enum client_phase {
  * struct client - one connection
  * @fd:		Our descriptor of it
  * @phase:	Phase
+ * @fresh:	It was never served, and is not older than CLIENT_FRESH_MS
+ * @born_ms:	When it was accepted, monotonic clock
  * @watched:	@fd is in the watch set
  * @more:	The last read filled its buffer, so there may be more without a new event
  * @buffer:	CLIENT_BUFFER_SIZE bytes
@@ -53,6 +58,8 @@ enum client_phase {
 struct client {
 	int fd;
 	enum client_phase phase;
+	bool fresh;
+	uint64_t born_ms;
 	bool watched;
 	bool more;
 	uint8_t *buffer;

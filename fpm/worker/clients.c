@@ -20,7 +20,8 @@
  *
  * Each connection that is not being served stands in one queue, oldest first:
  *	ready	  a request waits in its buffer
- *	idle	  nothing of a request has come
+ *	fresh	  new, nothing of a request has come
+ *	idle	  likewise, but not new
  *	partial	  a part of a head has come, or the rest of an old body is still coming
  *	drained	  answered and shut down; the peer has not closed yet
  * All but the ready ones are in the watch set, edge-triggered: with maxevents = 1 the kernel's
@@ -48,12 +49,13 @@ static struct {
 	unsigned int unused_from; /* entries from here on were never used */
 	struct client_queue free;
 	struct client_queue ready;
+	struct client_queue fresh;
 	struct client_queue idle;
 	struct client_queue partial;
 	struct client_queue drained;
 } all = {.epoll = -1};
 
-static uint64_t now_ms(void)
+uint64_t clients_now_ms(void)
 {
 	struct timespec now;
 
@@ -82,6 +84,7 @@ int clients_init(int epoll, const struct clients_limits *limits)
 				   : (unsigned int)nofile.rlim_cur / 2;
 	TAILQ_INIT(&all.free);
 	TAILQ_INIT(&all.ready);
+	TAILQ_INIT(&all.fresh);
 	TAILQ_INIT(&all.idle);
 	TAILQ_INIT(&all.partial);
 	TAILQ_INIT(&all.drained);
@@ -142,6 +145,8 @@ static void evict(void)
 		struct client *oldest = TAILQ_FIRST(&all.idle);
 
 		if (!oldest)
+			oldest = TAILQ_FIRST(&all.fresh);
+		if (!oldest)
 			break;
 		if (!has_input(oldest))
 			c = oldest;
@@ -193,14 +198,14 @@ void clients_wait(struct client *client)
 	else if (c->phase == CLIENT_REST || client_pending(c) > 0)
 		queue = &all.partial;
 	else
-		queue = &all.idle;
+		queue = c->fresh ? &all.fresh : &all.idle;
 	if (watch(c) == -1) {
 		clients_drop(c);
 		return;
 	}
 	if (c->queue == queue)
 		return;
-	c->since_ms = now_ms();
+	c->since_ms = clients_now_ms();
 	enqueue(c, queue);
 }
 
@@ -307,11 +312,13 @@ int clients_expire(void)
 	int left;
 
 	if (TAILQ_EMPTY(&all.partial) && TAILQ_EMPTY(&all.drained) &&
-	    (all.limits.keepalive_timeout_ms == 0 || TAILQ_EMPTY(&all.idle)))
+	    (all.limits.keepalive_timeout_ms == 0 ||
+	     (TAILQ_EMPTY(&all.idle) && TAILQ_EMPTY(&all.fresh))))
 		return -1;
-	now = now_ms();
+	now = clients_now_ms();
 	left = expire(&all.partial, all.limits.header_timeout_ms, now);
 	left = sooner(left, expire(&all.drained, DRAIN_MS, now));
+	left = sooner(left, expire(&all.fresh, all.limits.keepalive_timeout_ms, now));
 	return sooner(left, expire(&all.idle, all.limits.keepalive_timeout_ms, now));
 }
 
@@ -321,7 +328,19 @@ struct client *clients_parked(void)
 		return TAILQ_FIRST(&all.ready);
 	if (!TAILQ_EMPTY(&all.partial))
 		return TAILQ_FIRST(&all.partial);
-	return TAILQ_FIRST(&all.idle);
+	return TAILQ_EMPTY(&all.idle) ? TAILQ_FIRST(&all.fresh) : TAILQ_FIRST(&all.idle);
+}
+
+struct client *clients_fresh(void)
+{
+	uint64_t now = TAILQ_EMPTY(&all.fresh) ? 0 : clients_now_ms();
+	struct client *c;
+
+	while ((c = TAILQ_FIRST(&all.fresh)) != NULL && now - c->born_ms >= CLIENT_FRESH_MS) {
+		c->fresh = false;
+		clients_wait(c);
+	}
+	return c;
 }
 
 void clients_unlist(struct client *client)
@@ -337,6 +356,7 @@ void clients_abandon(void)
 	all.unused_from = 0;
 	TAILQ_INIT(&all.free);
 	TAILQ_INIT(&all.ready);
+	TAILQ_INIT(&all.fresh);
 	TAILQ_INIT(&all.idle);
 	TAILQ_INIT(&all.partial);
 	TAILQ_INIT(&all.drained);

@@ -36,6 +36,13 @@ int clients_init(int epoll, const struct clients_limits *limits);
 struct client *clients_add(int fd);
 
 /**
+ * clients_now_ms() - the clock that ages are measured with
+ *
+ * Return: milliseconds, monotonic, some milliseconds coarse
+ */
+uint64_t clients_now_ms(void);
+
+/**
  * clients_drop() - close a connection and free its entry
  * @client:	Client
  */
@@ -97,6 +104,13 @@ int clients_expire(void);
  * Return: the one that came first, still in its queue, or NULL
  */
 struct client *clients_parked(void);
+
+/**
+ * clients_fresh() - a new one that has sent nothing yet
+ *
+ * Return: the one that came first, still in its queue, or NULL
+ */
+struct client *clients_fresh(void);
 
 /**
  * clients_unlist() - take a client out of its queue

@@ -43,9 +43,11 @@ bool connection_is(int fd)
 static void serve(struct client *c)
 {
 	c->phase = CLIENT_SERVED;
+	c->fresh = false;
 	self.client = c;
 	self.shut = false;
 	score_busy();
+	handoff_send_fresh();
 }
 
 static void copy_peer(const struct client *c, struct sockaddr *addr, socklen_t *len)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hands a leaving worker's connections, with their unread bytes, to the slot's next worker. */
+/* Hands connections, with their unread bytes, to another worker of the pool. */
 
 #include "handoff.h"
 
@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -29,7 +30,9 @@ struct entry {
 	struct wire_parser in; /* CLIENT_REST: where the old request's input stands */
 	uint32_t phase;
 	uint32_t pending;
+	uint32_t fresh;
 	uint32_t peer_len;
+	uint64_t born_ms;
 	struct sockaddr_storage peer;
 };
 
@@ -44,17 +47,23 @@ union control {
 	char room[CMSG_SPACE(sizeof(int) * BATCH)];
 };
 
-static int in_socket = -1, out_socket = -1;
+/* A slot's pair reaches the slot's next worker, the pool's pair whichever worker idles. */
+struct pair {
+	int in;
+	int out;
+};
+
+static struct pair slot = {-1, -1}, pool = {-1, -1};
 static struct batch batch;
 static uint8_t bytes[CLIENT_BUFFER_SIZE + BATCH_BYTES];
 
-void handoff_init(int in, int out)
+void handoff_init(const int fds[])
 {
-	in_socket = in;
-	out_socket = out;
+	slot = (struct pair){fds[ABI_SPAWN_FD_HANDOFF_IN], fds[ABI_SPAWN_FD_HANDOFF_OUT]};
+	pool = (struct pair){fds[ABI_SPAWN_FD_FRESH_IN], fds[ABI_SPAWN_FD_FRESH_OUT]};
 }
 
-static int send_batch(const int fds[], size_t size)
+static int send_batch(int out, const int fds[], size_t size, int wait_ms)
 {
 	union control control = {0};
 	struct iovec iov[2] = {{.iov_base = &batch, .iov_len = sizeof(batch)},
@@ -70,47 +79,67 @@ static int send_batch(const int fds[], size_t size)
 	c->cmsg_len = CMSG_LEN(batch.count * sizeof(int));
 	memcpy(CMSG_DATA(c), fds, batch.count * sizeof(int));
 	for (;;) {
-		struct pollfd p = {.fd = out_socket, .events = POLLOUT};
+		struct pollfd p = {.fd = out, .events = POLLOUT};
 
-		if (sendmsg(out_socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) != -1)
+		if (sendmsg(out, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) != -1)
 			return 0;
 		if (errno == EINTR)
 			continue;
-		if (errno != EAGAIN || poll(&p, 1, FULL_WAIT_MS) == 0)
+		if (errno != EAGAIN || wait_ms == 0 || poll(&p, 1, wait_ms) == 0)
 			return -1;
 	}
 }
 
+/* Sends up to BATCH clients from a queue; returns false if there was none, or if that failed. */
+static bool send_some(struct client *(*first)(void), int out, int wait_ms)
+{
+	struct client *sent[BATCH], *c = first();
+	int fds[BATCH];
+	size_t size = 0;
+	bool done;
+
+	if (!c)
+		return false;
+	batch = (struct batch){.abi = ABI_VERSION};
+	while (c && batch.count < BATCH && size < BATCH_BYTES) {
+		struct entry *e = &batch.entries[batch.count];
+
+		*e = (struct entry){.in = c->in,
+				    .phase = c->phase,
+				    .pending = (uint32_t)client_pending(c),
+				    .fresh = c->fresh,
+				    .born_ms = c->born_ms,
+				    .peer_len = c->peer_len,
+				    .peer = c->peer};
+		memcpy(bytes + size, c->buffer + c->start, e->pending);
+		size += e->pending;
+		fds[batch.count] = c->fd;
+		sent[batch.count++] = c;
+		clients_unlist(c);
+		c = first();
+	}
+	done = send_batch(out, fds, size, wait_ms) == 0;
+	for (uint32_t i = 0; i < batch.count; i++) {
+		if (done) {
+			clients_drop(sent[i]);
+			continue;
+		}
+		sent[i]->fresh = false;
+		clients_wait(sent[i]);
+	}
+	return done;
+}
+
 void handoff_send_all(void)
 {
-	struct client *c = clients_parked();
+	while (send_some(clients_parked, slot.out, FULL_WAIT_MS))
+		;
+}
 
-	while (c) {
-		struct client *sent[BATCH];
-		int fds[BATCH];
-		size_t size = 0;
-
-		batch = (struct batch){.abi = ABI_VERSION};
-		while (c && batch.count < BATCH && size < BATCH_BYTES) {
-			struct entry *e = &batch.entries[batch.count];
-
-			*e = (struct entry){.in = c->in,
-					    .phase = c->phase,
-					    .pending = (uint32_t)client_pending(c),
-					    .peer_len = c->peer_len,
-					    .peer = c->peer};
-			memcpy(bytes + size, c->buffer + c->start, e->pending);
-			size += e->pending;
-			fds[batch.count] = c->fd;
-			sent[batch.count++] = c;
-			clients_unlist(c);
-			c = clients_parked();
-		}
-		/* Ours are closed either way: if it failed there is nobody to serve them. */
-		(void)send_batch(fds, size);
-		for (uint32_t i = 0; i < batch.count; i++)
-			clients_drop(sent[i]);
-	}
+void handoff_send_fresh(void)
+{
+	while (send_some(clients_fresh, pool.out, 0))
+		;
 }
 
 static void take_entry(const struct entry *e, int fd, const uint8_t *data)
@@ -119,6 +148,8 @@ static void take_entry(const struct entry *e, int fd, const uint8_t *data)
 
 	if (!c)
 		return;
+	c->fresh = e->fresh;
+	c->born_ms = e->born_ms;
 	c->peer = e->peer;
 	c->peer_len = e->peer_len;
 	memcpy(c->buffer, data, e->pending);
@@ -147,7 +178,7 @@ static size_t take_fds(struct msghdr *msg, int fds[BATCH])
 	return count;
 }
 
-void handoff_receive(void)
+static void receive(int in)
 {
 	union control control;
 	struct iovec iov[2] = {{.iov_base = &batch, .iov_len = sizeof(batch)},
@@ -156,7 +187,7 @@ void handoff_receive(void)
 			     .msg_iovlen = 2,
 			     .msg_control = &control,
 			     .msg_controllen = sizeof(control)};
-	ssize_t n = recvmsg(in_socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n = recvmsg(in, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	size_t at = 0, count;
 	int fds[BATCH];
 
@@ -177,8 +208,20 @@ void handoff_receive(void)
 	}
 }
 
+void handoff_receive(void)
+{
+	receive(slot.in);
+}
+
+void handoff_receive_fresh(void)
+{
+	receive(pool.in);
+}
+
 void handoff_abandon(void)
 {
-	(void)close(in_socket);
-	(void)close(out_socket);
+	(void)close(slot.in);
+	(void)close(slot.out);
+	(void)close(pool.in);
+	(void)close(pool.out);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hands a leaving worker's connections, with their unread bytes, to the slot's next worker. */
+/* Hands connections, with their unread bytes, to another worker of the pool. */
 #ifndef FPM_WORKER_HANDOFF_H
 #define FPM_WORKER_HANDOFF_H
 
 /**
- * handoff_init() - take the slot's pair of sockets
- * @in:		Where a predecessor's connections arrive
- * @out:	Where ours go to
+ * handoff_init() - take the sockets
+ * @fds:	In the order of enum abi_spawn_fd
  */
-void handoff_init(int in, int out);
+void handoff_init(const int fds[]);
 
 /**
  * handoff_send_all() - hand over every connection that waits between two requests
@@ -22,6 +21,19 @@ void handoff_send_all(void);
  * handoff_receive() - take in what a predecessor has sent
  */
 void handoff_receive(void);
+
+/**
+ * handoff_send_fresh() - before going busy: give new connections that wait to the other workers
+ *
+ * A connection that has sent nothing yet would have to wait for the end of our request, even while
+ * other workers idle. Those that stay silent are left alone after CLIENT_FRESH_MS.
+ */
+void handoff_send_fresh(void);
+
+/**
+ * handoff_receive_fresh() - take in what a worker that went busy has passed on
+ */
+void handoff_receive_fresh(void);
 
 /**
  * handoff_abandon() - close the sockets, in a copy that a script forked

@@ -39,7 +39,7 @@ static struct {
 } self = {.epoll = -1, .lifeline = -1};
 
 /* Data of an epoll event: a client's address, or one of these, which are none. */
-static char lifeline_mark, handoff_mark;
+static char lifeline_mark, handoff_mark, fresh_mark;
 
 static int watch(int fd, uint32_t events, void *data)
 {
@@ -61,8 +61,9 @@ int wait_init(const struct template_worker *worker)
 	if (self.epoll == -1 || clients_init(self.epoll, &limits) == -1 ||
 	    watch(self.lifeline, EPOLLIN, &lifeline_mark) == -1)
 		return -1;
-	handoff_init(worker->fds[ABI_SPAWN_FD_HANDOFF_IN], worker->fds[ABI_SPAWN_FD_HANDOFF_OUT]);
-	if (watch(worker->fds[ABI_SPAWN_FD_HANDOFF_IN], EPOLLIN, &handoff_mark) == -1)
+	handoff_init(worker->fds);
+	if (watch(worker->fds[ABI_SPAWN_FD_HANDOFF_IN], EPOLLIN, &handoff_mark) == -1 ||
+	    watch(worker->fds[ABI_SPAWN_FD_FRESH_IN], EPOLLIN | EPOLLEXCLUSIVE, &fresh_mark) == -1)
 		return -1;
 	for (size_t i = 0; i < self.listener_count; i++) {
 		self.listeners[i] = worker->fds[ABI_SPAWN_FD_LISTENER + i];
@@ -91,6 +92,8 @@ static int take_connection(int listener)
 	client = clients_add(fd);
 	if (!client)
 		return 0;
+	client->fresh = true;
+	client->born_ms = clients_now_ms();
 	client->peer = peer;
 	client->peer_len = len;
 	clients_read(client);
@@ -113,6 +116,8 @@ static int take_event(int timeout_ms)
 	}
 	if (event.data.ptr == &handoff_mark)
 		handoff_receive();
+	else if (event.data.ptr == &fresh_mark)
+		handoff_receive_fresh();
 	else if (is_listener(event.data.ptr))
 		return take_connection(*(int *)event.data.ptr);
 	else
