@@ -2,6 +2,8 @@
 /* Finds the processes behind a listening socket in /proc. */
 #include "holder.h"
 
+#include "proc_stat.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -39,6 +41,7 @@ struct sockets {
 struct holders {
 	unsigned int count;
 	pid_t first;
+	unsigned long long first_start;
 	bool self;
 };
 
@@ -231,6 +234,18 @@ static bool holds(const char *pid, const struct sockets *sockets, unsigned long 
 	return found;
 }
 
+/* The oldest comes first: workers inherit from it, and their pids may have wrapped around. */
+static void note_holder(struct holders *holders, pid_t pid)
+{
+	struct proc_stat stat = {.start_ticks = ULLONG_MAX};
+
+	(void)proc_stat_read(pid, &stat);
+	if (holders->count++ > 0 && stat.start_ticks >= holders->first_start)
+		return;
+	holders->first = pid;
+	holders->first_start = stat.start_ticks;
+}
+
 static void find_holders(const struct sockets *sockets, struct holders *holders)
 {
 	unsigned long links = 0;
@@ -248,8 +263,7 @@ static void find_holders(const struct sockets *sockets, struct holders *holders)
 		pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		if (pid == getpid())
 			holders->self = true;
-		if (holders->count++ == 0)
-			holders->first = pid;
+		note_holder(holders, pid);
 	}
 	(void)closedir(proc);
 }

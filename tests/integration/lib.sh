@@ -73,6 +73,13 @@ all_gone() {
 	for p; do alive "$p" && return 1; done
 	return 0
 }
+is_stopped() { [ "$(awk '/^State/{print $2}' "/proc/$1/status")" = T ]; }
+# freeze PID...: stop processes, and wait until they are: the signal takes effect a little later.
+freeze() {
+	local p
+	kill -STOP "$@"
+	for p; do until_true 10 is_stopped "$p" || die "pid $p can't be stopped"; done
+}
 children() { cat /proc/"$1"/task/*/children 2>/dev/null; }
 # fds PID: how many descriptors it has.
 fds() { ls "/proc/$1/fd" | wc -l; }

@@ -52,10 +52,8 @@ fi
 # A queue of 4 takes 5 connections. Nobody accepts meanwhile, so the counts are exact.
 pool_conf "listen.backlog = 4"
 berth_start
-stopped() { [ "$(awk '/^State/{print $2}' "/proc/$1/status")" = T ]; }
 frozen=$(workers)
-kill -STOP $frozen
-for pid in $frozen; do until_true 10 stopped "$pid" || die "worker $pid goes on"; done
+freeze $frozen
 
 # burst NAME SLOT COUNT: that many clients at once, which don't wait for room in a full queue.
 burst() {

@@ -61,7 +61,7 @@ spawn = exec
 $USER_LINE"
 good_check "two pools" -c "$T/berth.conf"
 cp "$T/out" "$T/first"
-for line in '\[www\]' "listen = $T/www-%n.sock" 'pm.max_children = 3' 'env\[A\] = "a b"' \
+for line in '\[www\]' "listen = \"?$T/www-%n.sock\"?" 'pm.max_children = 3' 'env\[A\] = "a b"' \
 	'php_admin_value\[memory_limit\] = 77M' 'process_control_timeout = 7s' '\[other\]' 'spawn = exec' \
 	'log_level = warning'; do
 	contains "two pools: understood: $line" "$T/out" "^$line\$"

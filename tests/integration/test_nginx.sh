@@ -16,7 +16,7 @@ chmod 777 "$T/drop"
 url() { echo "http://127.0.0.1:$NGINX_PORT/$1"; }
 # load TEXT REQUESTS CLIENTS: that many through nginx; every one must be answered with 200.
 load() {
-	ab -q -n "$2" -c "$3" -s 60 "$(url work.php)" >"$T/ab.txt" 2>&1
+	ab -q -n "$2" -c "$3" -s 15 "$(url work.php)" >"$T/ab.txt" 2>&1
 	equal "$1: answered, failed, not 200" "$(judge)" "$2 0 0"
 }
 judge() {
@@ -57,7 +57,7 @@ check "nginx found nothing to complain about" test ! -s "$T/nginx.log" ||
 
 # Killed under load a worker loses the request that it held and no other.
 lost=0
-ab -q -n 2000 -c 8 -s 60 "$(url work.php)" >"$T/ab.txt" 2>&1 &
+ab -q -n 2000 -c 8 -s 15 "$(url work.php)" >"$T/ab.txt" 2>&1 &
 bench=$!
 for slot in 1 2 3; do
 	kill -KILL "$(get "$T/www-$slot.sock" "$pid")" && lost=$((lost + 1))

@@ -117,8 +117,8 @@ install -d -m 755 "$T/program" "$T/program/worker"
 install -d -m 700 -o nobody -g nogroup "$T/own"
 install -m 755 "$BERTH" "$T/program/berth"
 install -m 644 "$(dirname "$BERTH")/worker/libberth-worker.so" "$T/program/worker/"
-printf '#!/bin/sh\nexec setpriv --reuid=nobody --regid=nogroup --clear-groups "%s" "$@"\n' \
-	"$T/program/berth" >"$T/as-nobody"
+printf '#!/bin/sh\nexec setpriv --reuid=nobody --regid=nogroup --clear-groups env "TMPDIR=%s" "%s" "$@"\n' \
+	"$T/own" "$T/program/berth" >"$T/as-nobody"
 chmod 755 "$T/as-nobody"
 BERTH=$T/as-nobody
 conf "[www]

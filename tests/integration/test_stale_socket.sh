@@ -92,7 +92,7 @@ check "the stranger's is untouched" test "$(files "$T/www-3.sock")" = "$old"
 equal "the stranger still answers" "$(get "$T/www-3.sock" "$pid")" "$STOCK"
 
 # Its queue of 1 takes 2; a full queue is a sign of life.
-kill -STOP "$STOCK"
+freeze "$STOCK"
 get -w -t 60 "$T/www-3.sock" "$pid" >/dev/null &
 get -w -t 60 "$T/www-3.sock" "$pid" >/dev/null &
 until_true 10 is_queued "$T/www-3.sock" 2 || die "the queue does not fill up"
@@ -140,7 +140,7 @@ obstacle() {
 	esac
 	look
 }
-look() { stat -c '%F %i %s %a %Y' "$T/www-2.sock"; readlink "$T/www-2.sock"; }
+look() { { stat -c '%F %i %s %a %Y' "$T/www-2.sock" && readlink "$T/www-2.sock"; } | xargs; }
 for kind in "a regular file" "a folder" "a FIFO" "a symbolic link"; do
 	old=$(obstacle "$kind")
 	refused "$kind" "error: .*$T/www-2.sock is $kind, not a socket"

@@ -34,6 +34,25 @@ static char folder[64];
 static char path[80];
 static unsigned int descriptors_before;
 
+/* Linked in place of read(): a pipe whose writer is always faster than we are. */
+static bool endless;
+static unsigned int reads;
+
+ssize_t __real_read(int fd, void *buffer, size_t size);
+ssize_t __wrap_read(int fd, void *buffer, size_t size);
+
+ssize_t __wrap_read(int fd, void *buffer, size_t size)
+{
+	reads++;
+	if (!endless)
+		return __real_read(fd, buffer, size);
+	if (reads > 100000)
+		abort();
+	memset(buffer, 'e', 99);
+	((char *)buffer)[99] = '\n';
+	return 100;
+}
+
 static unsigned int count_descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -131,6 +150,7 @@ static void check_log(const char *const lines[], size_t count)
 
 		if (!body || body > strchr(rest, '\n'))
 			fail_msg("line %zu is missing: %s", i, lines[i]);
+		assert_non_null(body);
 		body += strlen(head);
 		if (strncmp(body, lines[i], len) != 0 || body[len] != '\n')
 			fail_msg("line %zu is '%.100s', expected '%s'", i, body, lines[i]);
@@ -339,27 +359,19 @@ static void test_long_lines(void **state)
 	}
 }
 
-/* A command that writes without end must not hold the manager. */
+/* Commands that write without end must not hold the manager. */
 static void test_drain_is_bounded(void **state)
 {
 	int in;
 	struct output *o = make_output(&in);
-	pid_t pid = fork();
 
 	(void)state;
-	assert_int_not_equal(pid, -1);
-	if (pid == 0)
-		for (;;)
-			if (write(in, "again and again\n", 16) == -1)
-				_exit(0);
-	(void)close(in);
+	endless = true;
+	reads = 0;
 	output_drain(o);
-	(void)kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	output_release(o);
-	/* What it wrote meanwhile comes in pieces. */
-	while (count_descriptors() > descriptors_before)
-		run();
+	endless = false;
+	assert_in_range(reads, 1, 1000);
+	finish(o, in);
 }
 
 static void test_released_goes_on_while_somebody_writes(void **state)
