@@ -91,6 +91,7 @@ struct conf_php {
  * @request_header_timeout_ms: Longest time that a request's head may take, 0 = any
  * @keepalive_timeout_ms: listen.keepalive_timeout: longest time that an idle connection is kept,
  *			0 = any
+ * @rescue:		pm.rescue: clients that wait at a busy worker are passed on to an idle one
  * @chdir:		chdir: working folder of its processes, NULL = the manager's
  * @clear_env:		clear_env: processes get only what @env says
  * @env:		env[...], @env_count of them
@@ -121,6 +122,7 @@ struct conf_pool {
 	unsigned int max_requests_jitter;
 	uint32_t request_header_timeout_ms;
 	uint32_t keepalive_timeout_ms;
+	bool rescue;
 	char *chdir;
 	bool clear_env;
 	struct conf_env *env;

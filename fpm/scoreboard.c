@@ -67,6 +67,7 @@ int scoreboard_take(struct scoreboard *board, uint32_t *ret_entry)
 void scoreboard_give_back(struct scoreboard *board, uint32_t entry)
 {
 	board->used[entry] = false;
+	board->entries[entry].state = ABI_STATE_NONE;
 }
 
 struct abi_score scoreboard_read(const struct scoreboard *board, uint32_t entry)

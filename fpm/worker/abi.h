@@ -64,6 +64,7 @@ enum abi_spawn_fd {
  * @max_requests:	ABI_SPAWN: requests after which the worker wants a successor, 0 = none
  * @header_timeout_ms:	ABI_SPAWN: longest time that a request's head may take, 0 = any
  * @keepalive_timeout_ms: ABI_SPAWN: longest time that an idle connection is kept, 0 = any
+ * @rescue:		ABI_SPAWN: clients that wait at a busy worker are passed on to an idle one
  * @pid:		READY, SPAWNED, EXITED
  * @error:		SPAWNED: errno if there is no worker, else 0
  * @status:		EXITED: as wait4() gives it
@@ -85,6 +86,8 @@ struct abi_message {
 	uint32_t max_requests;
 	uint32_t header_timeout_ms;
 	uint32_t keepalive_timeout_ms;
+	uint32_t rescue;
+	uint32_t reserved;
 	int32_t pid;
 	int32_t error;
 	int32_t status;
@@ -94,7 +97,7 @@ struct abi_message {
 	int64_t user_us;
 	int64_t system_us;
 };
-_Static_assert(sizeof(struct abi_message) == 96, "no padding: both sides may differ in compiler");
+_Static_assert(sizeof(struct abi_message) == 104, "no padding: both sides may differ in compiler");
 
 enum abi_state {
 	ABI_STATE_NONE = 0, /* nobody writes here */

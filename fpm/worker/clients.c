@@ -272,6 +272,11 @@ bool clients_have_ready(void)
 	return !TAILQ_EMPTY(&all.ready);
 }
 
+struct client *clients_first_ready(void)
+{
+	return TAILQ_FIRST(&all.ready);
+}
+
 struct client *clients_ready(void)
 {
 	struct client *c = TAILQ_FIRST(&all.ready);

@@ -85,6 +85,13 @@ void clients_drain(struct client *client);
 struct client *clients_ready(void);
 
 /**
+ * clients_first_ready() - look at the client that has been ready for longest
+ *
+ * Return: client in CLIENT_READY, still in its queue, or NULL
+ */
+struct client *clients_first_ready(void);
+
+/**
  * clients_have_ready() - is one ready
  *
  * Return: true if clients_ready() has one

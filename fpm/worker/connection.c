@@ -6,6 +6,7 @@
 #include "clients.h"
 #include "handoff.h"
 #include "libc.h"
+#include "rescue.h"
 #include "score.h"
 #include "wait.h"
 
@@ -47,6 +48,7 @@ static void serve(struct client *c)
 	self.client = c;
 	self.shut = false;
 	score_busy();
+	rescue_busy();
 	handoff_send_fresh();
 }
 
@@ -58,11 +60,12 @@ static void copy_peer(const struct client *c, struct sockaddr *addr, socklen_t *
 	*len = c->peer_len;
 }
 
-int connection_accept(struct sockaddr *addr, socklen_t *len, int flags)
+static int accept_locked(struct sockaddr *addr, socklen_t *len, int flags)
 {
 	self.fd = -1;
 	self.client = NULL;
 	score_idle();
+	rescue_idle();
 	for (;;) {
 		struct client *c = wait_next();
 
@@ -81,6 +84,16 @@ int connection_accept(struct sockaddr *addr, socklen_t *len, int flags)
 		copy_peer(c, addr, len);
 		return self.fd;
 	}
+}
+
+int connection_accept(struct sockaddr *addr, socklen_t *len, int flags)
+{
+	int fd;
+
+	rescue_enter();
+	fd = accept_locked(addr, len, flags);
+	rescue_leave();
+	return fd;
 }
 
 /* Points the program's number at a client; false if that failed. */
@@ -109,6 +122,7 @@ static bool park(void)
 		return false;
 	self.client = NULL;
 	score_idle();
+	rescue_idle();
 	(void)client_next(c);
 	if (c->more && c->phase != CLIENT_READY)
 		clients_read(c);
@@ -191,6 +205,24 @@ static ssize_t next_of_same(struct client *c, void *data, size_t size)
 	return give(c, data, size);
 }
 
+enum change {
+	CHANGE_NONE = 0, /* the program shall see an end of file */
+	CHANGE_STAYS,	 /* the client can't be parked */
+	CHANGE_DONE,	 /* there is a client with a request */
+};
+
+/* Parks the client that was answered, if there is one, and waits for the next request. */
+static enum change change_client(void)
+{
+	enum change result = CHANGE_STAYS;
+
+	rescue_enter();
+	if (!self.client || park())
+		result = next_request() ? CHANGE_DONE : CHANGE_NONE;
+	rescue_leave();
+	return result;
+}
+
 ssize_t connection_read(void *data, size_t size)
 {
 	struct client *c = self.client;
@@ -198,12 +230,15 @@ ssize_t connection_read(void *data, size_t size)
 
 	if (self.shut)
 		return 0;
-	if (c && client_is_answered(c) && !park())
-		return next_of_same(c, data, size);
-	c = self.client;
-	if (!c) {
-		if (!next_request())
+	if (!c || client_is_answered(c)) {
+		switch (change_client()) {
+		case CHANGE_NONE:
 			return 0;
+		case CHANGE_STAYS:
+			return next_of_same(c, data, size);
+		case CHANGE_DONE:
+			break;
+		}
 		c = self.client;
 	}
 	if (client_pending(c) == 0 && !c->input_ended) {
@@ -266,6 +301,22 @@ static bool has_unread_input(struct client *c)
 	       libc_calls()->recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
+/* What is to be done with the client of a connection that the program closes. */
+static void release(struct client *c, int fd)
+{
+	if (client_is_answered(c) && has_unread_input(c) &&
+	    (c->fd != fd || clients_unshare(c) == 0)) {
+		if (!self.shut)
+			(void)libc_calls()->shutdown(c->fd, SHUT_WR);
+		clients_drain(c);
+		return;
+	}
+	/* The number may be its only descriptor; the program's close() is for that. */
+	if (c->fd == fd)
+		c->fd = -1;
+	clients_drop(c);
+}
+
 int connection_close(void)
 {
 	struct client *c = self.client;
@@ -273,16 +324,10 @@ int connection_close(void)
 
 	self.fd = -1;
 	self.client = NULL;
-	if (c && client_is_answered(c) && has_unread_input(c) &&
-	    (c->fd != fd || clients_unshare(c) == 0)) {
-		if (!self.shut)
-			(void)libc_calls()->shutdown(c->fd, SHUT_WR);
-		clients_drain(c);
-	} else if (c) {
-		/* The number may be its only descriptor; it is closed below. */
-		if (c->fd == fd)
-			c->fd = -1;
-		clients_drop(c);
+	if (c) {
+		rescue_enter();
+		release(c, fd);
+		rescue_leave();
 	}
 	return libc_calls()->close(fd);
 }
@@ -291,10 +336,12 @@ void connection_leave(void)
 {
 	if (wait_is_over())
 		return;
+	rescue_enter();
 	/* A program that was told to end does not ask for the next request of its client. */
 	if (self.client && client_is_answered(self.client) && !self.shut)
 		(void)park();
 	handoff_send_all();
+	rescue_leave();
 }
 
 void connection_abandon(void)

@@ -208,6 +208,13 @@ static void receive(int in)
 	}
 }
 
+void handoff_send_ready(void)
+{
+	while (send_some(clients_first_ready, pool.out, 0))
+		;
+	handoff_send_fresh();
+}
+
 void handoff_receive(void)
 {
 	receive(slot.in);

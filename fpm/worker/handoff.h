@@ -31,6 +31,11 @@ void handoff_receive(void);
 void handoff_send_fresh(void);
 
 /**
+ * handoff_send_ready() - give requests that wait, and new connections, to the other workers
+ */
+void handoff_send_ready(void);
+
+/**
  * handoff_receive_fresh() - take in what a worker that went busy has passed on
  */
 void handoff_receive_fresh(void);

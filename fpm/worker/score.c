@@ -12,6 +12,8 @@
 
 static struct abi_score nowhere;
 static volatile struct abi_score *own = &nowhere;
+static const volatile struct abi_score *board;
+static uint32_t board_count;
 static uint32_t max_requests;
 static int attention = -1;
 
@@ -19,13 +21,17 @@ void score_open(const struct template_worker *worker)
 {
 	const struct abi_message *m = &worker->message;
 	int fd = worker->fds[ABI_SPAWN_FD_SCOREBOARD];
-	void *board = MAP_FAILED;
+	void *mapped = MAP_FAILED;
 
 	if (m->score < m->scores)
-		board = mmap(NULL, (size_t)m->scores * sizeof(struct abi_score),
-			     PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		mapped = mmap(NULL, (size_t)m->scores * sizeof(struct abi_score),
+			      PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)close(fd);
-	own = board == MAP_FAILED ? &nowhere : (struct abi_score *)board + m->score;
+	if (mapped != MAP_FAILED) {
+		board = mapped;
+		board_count = m->scores;
+		own = (struct abi_score *)mapped + m->score;
+	}
 	max_requests = m->max_requests;
 	attention = worker->fds[ABI_SPAWN_FD_ATTENTION];
 	own->pid = getpid();
@@ -54,6 +60,14 @@ void score_served(void)
 	own->wants_successor = 1;
 	/* A full eventfd has woken the manager already. */
 	(void)!write(attention, &one, sizeof(one));
+}
+
+bool score_others_idle(void)
+{
+	for (uint32_t i = 0; i < board_count; i++)
+		if (board[i].state == ABI_STATE_IDLE && &board[i] != own)
+			return true;
+	return false;
 }
 
 void score_abandon(void)

@@ -3,6 +3,8 @@
 #ifndef FPM_WORKER_SCORE_H
 #define FPM_WORKER_SCORE_H
 
+#include <stdbool.h>
+
 struct template_worker;
 
 /**
@@ -21,6 +23,9 @@ void score_busy(void);
 
 /* A request was answered to its end; at the limit this asks the manager for a successor. */
 void score_served(void);
+
+/* Does another worker of the pool say that it waits? */
+bool score_others_idle(void);
 
 /* From now on nothing is written there: the process is a copy of the worker. */
 void score_abandon(void);

@@ -3,6 +3,7 @@
 
 #include "setup.h"
 
+#include "rescue.h"
 #include "score.h"
 #include "template.h"
 #include "wait.h"
@@ -57,5 +58,9 @@ int setup_worker(const struct template_worker *worker)
 	if (redirect(worker->fds[ABI_SPAWN_FD_OUTPUT]) == -1)
 		return -1;
 	score_open(worker);
-	return wait_init(worker) == -1 ? complain("listeners") : 0;
+	if (wait_init(worker) == -1)
+		return complain("listeners");
+	if (worker->message.rescue)
+		rescue_start();
+	return 0;
 }

@@ -143,6 +143,26 @@ struct client *wait_next(void)
 	}
 }
 
+bool wait_take_ready(void)
+{
+	struct epoll_event event;
+
+	if (clients_have_ready())
+		return true;
+	if (epoll_wait(self.epoll, &event, 1, 0) != 1 || event.data.ptr == &lifeline_mark)
+		return false;
+	/* What a sibling has passed on is for one that idles. */
+	if (event.data.ptr == &fresh_mark)
+		return false;
+	if (event.data.ptr == &handoff_mark)
+		handoff_receive();
+	else if (is_listener(event.data.ptr))
+		(void)take_connection(*(int *)event.data.ptr);
+	else
+		clients_read(event.data.ptr);
+	return true;
+}
+
 int wait_is_over(void)
 {
 	return self.over;

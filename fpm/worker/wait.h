@@ -3,6 +3,8 @@
 #ifndef FPM_WORKER_WAIT_H
 #define FPM_WORKER_WAIT_H
 
+#include <stdbool.h>
+
 struct client;
 struct template_worker;
 
@@ -24,6 +26,15 @@ int wait_init(const struct template_worker *worker);
  * when the worker is to leave, else what accept4() said
  */
 struct client *wait_next(void);
+
+/**
+ * wait_take_ready() - take what is ready, without waiting
+ *
+ * For the time while the program is busy. The lifeline is left alone.
+ *
+ * Return: true if there was something
+ */
+bool wait_take_ready(void);
 
 /**
  * wait_is_over() - is the worker to leave
