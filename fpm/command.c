@@ -5,68 +5,62 @@
 #include "conf.h"
 
 #include <errno.h>
+#include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #define POOL_NAME_DEFAULT "www"
+#define WRITTEN_BYTES	  32 /* the longest option, its dashes and a NUL */
 #define VERBS		  "accepted are run, check, help and version"
 #define OPTIONS                                                                              \
 	"accepted are -c FILE, -R, --listen, --children, --user, --group, --spawn, --name, " \
 	"-o KEY=VALUE, and -- PROGRAM at the end"
 
-/* What an option is for. */
-enum option_use {
-	OPTION_CONFIG = 0,
-	OPTION_ROOT,
-	OPTION_HELP,
-	OPTION_NAME,
-	OPTION_KEY, /* another way to write a key of the pool */
-	OPTION_SET, /* any key of the pool */
+/* Options without a letter. Those behind OPTION_NAME are another way to write a key of the pool. */
+enum option_id {
+	OPTION_NAME = UCHAR_MAX + 1,
+	OPTION_LISTEN,
+	OPTION_CHILDREN,
+	OPTION_USER,
+	OPTION_GROUP,
+	OPTION_SPAWN,
+	OPTION_MAX,
 };
 
-/**
- * struct option - an option that run and check take
- * @letter:	Short form, '\0' if there is none
- * @name:	Long form, NULL if there is none
- * @use:	What it is for
- * @key:	OPTION_KEY: the key that it stands for
- * @argument:	It takes an argument
- */
-struct option {
-	char letter;
-	const char *name;
-	enum option_use use;
-	const char *key;
-	bool argument;
+#define KEY_INDEX(id) ((id)-OPTION_LISTEN)
+static const char *const keys[] = {
+	[KEY_INDEX(OPTION_LISTEN)] = "listen", [KEY_INDEX(OPTION_CHILDREN)] = "pm.max_children",
+	[KEY_INDEX(OPTION_USER)] = "user",     [KEY_INDEX(OPTION_GROUP)] = "group",
+	[KEY_INDEX(OPTION_SPAWN)] = "spawn",
 };
+_Static_assert(COUNT(keys) == KEY_INDEX(OPTION_MAX), "each option of the pool has a key");
 
-/*
- * getopt_long() is not used: it keeps its place in global variables, takes "--list" for "--listen",
- * and doesn't tell which of several letters in one word was wrong.
- */
+/* '+' ends the options at the first word that is none, ':' tells a missing argument apart. */
+static const char letters[] = "+:c:Rho:";
 static const struct option options[] = {
-	{'c', "config", OPTION_CONFIG, NULL, true},
-	{'R', "allow-to-run-as-root", OPTION_ROOT, NULL, false},
-	{'h', "help", OPTION_HELP, NULL, false},
-	{'o', NULL, OPTION_SET, NULL, true},
-	{'\0', "name", OPTION_NAME, NULL, true},
-	{'\0', "listen", OPTION_KEY, "listen", true},
-	{'\0', "children", OPTION_KEY, "pm.max_children", true},
-	{'\0', "user", OPTION_KEY, "user", true},
-	{'\0', "group", OPTION_KEY, "group", true},
-	{'\0', "spawn", OPTION_KEY, "spawn", true},
+	{"config", required_argument, NULL, 'c'},
+	{"allow-to-run-as-root", no_argument, NULL, 'R'},
+	{"help", no_argument, NULL, 'h'},
+	{"name", required_argument, NULL, OPTION_NAME},
+	{"listen", required_argument, NULL, OPTION_LISTEN},
+	{"children", required_argument, NULL, OPTION_CHILDREN},
+	{"user", required_argument, NULL, OPTION_USER},
+	{"group", required_argument, NULL, OPTION_GROUP},
+	{"spawn", required_argument, NULL, OPTION_SPAWN},
+	{NULL, 0, NULL, 0},
 };
 
 /**
  * struct scan - a walk over the options
- * @argv:	What is still to be read, NULL-terminated
- * @letters:	Rest of a word with several letters, "" if there is none
+ * @argc:	Words of @argv
+ * @argv:	The verb, and what stands behind it
  * @builder:	Builder
  * @config:	-c, NULL if not given
  * @name:	--name, NULL if not given
- * @pool_option: First option that describes a pool, NULL if there is none
+ * @pool_option: First option that describes a pool as it was written, "" if there is none
  * @program:	What stands behind "--", NULL if that is not there
  * @allow_root:	-R was given
  * @help:	-h was given
@@ -74,12 +68,12 @@ static const struct option options[] = {
  * @size:	Bytes of @error
  */
 struct scan {
+	int argc;
 	char **argv;
-	const char *letters;
 	struct conf_builder *builder;
 	const char *config;
 	const char *name;
-	const char *pool_option;
+	char pool_option[WRITTEN_BYTES];
 	char **program;
 	bool allow_root;
 	bool help;
@@ -87,17 +81,8 @@ struct scan {
 	size_t size;
 };
 
-/**
- * struct found - an option with its argument
- * @option:	Entry of the table
- * @written:	How the user wrote it, e.g. "--listen"
- * @value:	Its argument, NULL if it takes none
- */
-struct found {
-	const struct option *option;
-	char written[64];
-	const char *value;
-};
+/* What is done with an option: its letter or number, how it is written, its argument or "". */
+typedef int (*option_fn)(struct scan *scan, int id, const char *written, const char *value);
 
 __attribute__((format(printf, 2, 3))) static int fail(const struct scan *scan, const char *format,
 						      ...)
@@ -115,99 +100,85 @@ __attribute__((format(printf, 2, 3))) static int fail(const struct scan *scan, c
 	return -EINVAL;
 }
 
-static int take_argument(struct scan *scan, struct found *found)
+static bool takes_no_argument(int id)
 {
-	if (*scan->argv == NULL || **scan->argv == '\0')
-		return fail(scan, "%s: its argument is missing%s", found->written,
-			    *scan->argv != NULL ? ", an empty one is not accepted" : "");
-	found->value = *scan->argv++;
-	return 0;
+	for (size_t i = 0; options[i].name != NULL; i++) {
+		if (options[i].val == id)
+			return options[i].has_arg == no_argument;
+	}
+	return false;
 }
 
-/* Reads "--name", "--name value" or "--name=value". */
-static int read_long(struct scan *scan, const char *word, struct found *found)
+/*
+ * Tells what getopt_long() found wrong, which is ':' for a missing argument. A wrong letter is found
+ * in optopt only, as the rest of its word is not read yet; a wrong name in the word read last only.
+ */
+static int refuse(const struct scan *scan, int answer)
 {
-	const size_t length = strcspn(word, "=");
-	const char *const value = word[length] == '=' ? word + length + 1 : NULL;
+	const char *const word = scan->argv[optind - 1];
+	const bool needless = answer == '?' && takes_no_argument(optopt);
+	char written[64];
 
-	(void)snprintf(found->written, sizeof(found->written), "%.*s", (int)length, word);
-	for (size_t i = 0; i < COUNT(options); i++) {
-		if (options[i].name != NULL && strcmp(found->written + 2, options[i].name) == 0)
-			found->option = &options[i];
-	}
-	if (found->option == NULL)
-		return fail(scan, "%s: unknown option; " OPTIONS, found->written);
-	if (!found->option->argument && value != NULL)
-		return fail(scan, "%s: takes no argument", found->written);
-	if (!found->option->argument)
-		return 0;
-	if (value == NULL)
-		return take_argument(scan, found);
-	if (*value == '\0')
-		return fail(scan, "%s: its argument is missing, an empty one is not accepted",
-			    found->written);
-	found->value = value;
-	return 0;
+	if (optopt == 0 || needless || (answer == ':' && strncmp(word, "--", 2) == 0))
+		(void)snprintf(written, sizeof(written), "%.*s", (int)strcspn(word, "="), word);
+	else
+		(void)snprintf(written, sizeof(written), "-%c", optopt);
+	if (answer == ':')
+		return fail(scan, "%s: its argument is missing", written);
+	if (needless)
+		return fail(scan, "%s: takes no argument", written);
+	return fail(scan, "%s: unknown option; " OPTIONS, written);
 }
 
-/* Reads the next of a word's letters, "-c value" or "-cvalue". */
-static int read_letter(struct scan *scan, struct found *found)
+/* Looks at what the options end with: nothing, a word that is none, or "--". */
+static int end_options(struct scan *scan, bool dashes)
 {
-	const char letter = *scan->letters++;
-
-	(void)snprintf(found->written, sizeof(found->written), "-%c", letter);
-	for (size_t i = 0; i < COUNT(options); i++) {
-		if (options[i].letter == letter)
-			found->option = &options[i];
-	}
-	if (found->option == NULL)
-		return fail(scan, "%s: unknown option; " OPTIONS, found->written);
-	if (!found->option->argument)
-		return 0;
-	if (*scan->letters == '\0')
-		return take_argument(scan, found);
-	found->value = scan->letters;
-	scan->letters = "";
-	return 0;
-}
-
-/* Return: 1 and @found set, 0 at the end of the options, or -EINVAL */
-static int next_option(struct scan *scan, struct found *found)
-{
-	const char *word;
-	int r;
-
-	*found = (struct found){.option = NULL};
-	if (*scan->letters != '\0') {
-		r = read_letter(scan, found);
-		return r < 0 ? r : 1;
-	}
-	word = *scan->argv;
-	if (word == NULL)
-		return 0;
-	scan->argv++;
-	if (strcmp(word, "--") == 0) {
-		scan->program = scan->argv;
-		return 0;
-	}
-	if (word[0] != '-' || word[1] == '\0')
+	if (dashes)
+		scan->program = &scan->argv[optind];
+	else if (optind < scan->argc)
 		return fail(scan,
 			    "%.64s: unexpected; the program stands behind \"--\", and " OPTIONS,
-			    word);
-	if (word[1] == '-') {
-		r = read_long(scan, word, found);
-	} else {
-		scan->letters = word + 1;
-		r = read_letter(scan, found);
-	}
-	return r < 0 ? r : 1;
+			    scan->argv[optind]);
+	return 0;
 }
 
-static int note_once(const struct scan *scan, const struct found *found, const char **target)
+/* Calls @each for every option. */
+static int walk(struct scan *scan, option_fn each)
+{
+	int next = 1;
+	int r = 0;
+
+	/* With 0, glibc forgets the walk before, and what it left of a word with several letters. */
+	optind = 0;
+	opterr = 0;
+	while (r == 0) {
+		int index = -1;
+		const int id = getopt_long(scan->argc, scan->argv, letters, options, &index);
+		char written[WRITTEN_BYTES] = {'-', (char)id};
+
+		/* The only word that is passed without being an option is "--". */
+		if (id == -1)
+			return end_options(scan, optind > next);
+		if (id == ':' || id == '?')
+			return refuse(scan, id);
+		if (index >= 0)
+			(void)snprintf(written, sizeof(written), "--%s", options[index].name);
+		if (optarg != NULL && *optarg == '\0')
+			return fail(scan,
+				    "%s: its argument is missing, an empty one is not accepted",
+				    written);
+		r = each(scan, id, written, optarg != NULL ? optarg : "");
+		next = optind;
+	}
+	return r;
+}
+
+static int note_once(const struct scan *scan, const char *written, const char *value,
+		     const char **target)
 {
 	if (*target != NULL)
-		return fail(scan, "%s: is given twice; it is accepted once", found->written);
-	*target = found->value;
+		return fail(scan, "%s: is given twice; it is accepted once", written);
+	*target = value;
 	return 0;
 }
 
@@ -220,99 +191,79 @@ static const char *find_equals(const char *text)
 	return strchr(close != NULL ? close : bracket, '=');
 }
 
-static int note_option(struct scan *scan, const struct found *found)
+static int note_option(struct scan *scan, int id, const char *written, const char *value)
 {
 	int r = 0;
 
-	switch (found->option->use) {
-	case OPTION_CONFIG:
-		return note_once(scan, found, &scan->config);
-	case OPTION_ROOT:
+	switch (id) {
+	case 'c':
+		return note_once(scan, written, value, &scan->config);
+	case 'R':
 		scan->allow_root = true;
 		return 0;
-	case OPTION_HELP:
+	case 'h':
 		scan->help = true;
 		return 0;
 	case OPTION_NAME:
-		r = note_once(scan, found, &scan->name);
+		r = note_once(scan, written, value, &scan->name);
 		break;
-	case OPTION_SET:
-		if (find_equals(found->value) == NULL || *found->value == '=')
+	case 'o':
+		if (find_equals(value) == NULL || *value == '=')
 			r = fail(scan, "-o: '%.64s' is no setting; accepted is -o KEY=VALUE",
-				 found->value);
+				 value);
 		break;
-	case OPTION_KEY:
+	default:
 		break;
 	}
-	if (r == 0 && scan->pool_option == NULL)
-		scan->pool_option = found->option->name != NULL ? found->option->name : "o";
+	if (r == 0 && *scan->pool_option == '\0')
+		(void)snprintf(scan->pool_option, sizeof(scan->pool_option), "%s", written);
 	return r;
 }
 
 /* Gives the builder "env[A]" and "b=c" of "env[A]=b=c". */
-static void set_any(const struct scan *scan, const char *pool, const struct found *found)
+static void set_any(const struct scan *scan, const char *value)
 {
-	const char *const equals = find_equals(found->value);
-	const size_t length = equals != NULL ? (size_t)(equals - found->value) : 0;
+	const char *const equals = find_equals(value);
+	const int length = equals != NULL ? (int)(equals - value) : 0;
 	char written[160];
 	char key[128];
 
 	if (length == 0)
 		return;
-	(void)snprintf(key, sizeof(key), "%.*s", (int)length, found->value);
+	(void)snprintf(key, sizeof(key), "%.*s", length, value);
 	(void)snprintf(written, sizeof(written), "-o %s", key);
-	conf_builder_set(scan->builder, pool, written, key, equals + 1);
+	conf_builder_set(scan->builder, scan->name, written, key, equals + 1);
 }
 
-static int give_option(struct scan *scan, const struct found *found)
+static int give_option(struct scan *scan, int id, const char *written, const char *value)
 {
-	const char *const pool = scan->name != NULL ? scan->name : POOL_NAME_DEFAULT;
-
-	if (found->option->use == OPTION_KEY)
-		conf_builder_set(scan->builder, pool, found->written, found->option->key,
-				 found->value);
-	else if (found->option->use == OPTION_SET)
-		set_any(scan, pool, found);
+	if (id >= OPTION_LISTEN)
+		conf_builder_set(scan->builder, scan->name, written, keys[KEY_INDEX(id)], value);
+	else if (id == 'o')
+		set_any(scan, value);
 	return 0;
-}
-
-/* Calls @each for every option from @argv on. */
-static int walk(struct scan *scan, char **argv,
-		int (*each)(struct scan *scan, const struct found *found))
-{
-	struct found found;
-	int r;
-
-	scan->argv = argv;
-	scan->letters = "";
-	while ((r = next_option(scan, &found)) > 0 && found.option != NULL) {
-		r = each(scan, &found);
-		if (r < 0)
-			return r;
-	}
-	return r;
 }
 
 /* What only all the options together can tell. */
 static int check_options(const struct scan *scan)
 {
-	const bool has_pool = scan->pool_option != NULL || scan->program != NULL;
+	const bool has_pool = *scan->pool_option != '\0' || scan->program != NULL;
 
 	if (scan->program != NULL && scan->program[0] == NULL)
 		return fail(scan, "--: the program is missing; accepted is -- PROGRAM [ARG...]");
-	if (scan->config != NULL && scan->program != NULL && scan->pool_option == NULL)
+	if (scan->config != NULL && scan->program != NULL && *scan->pool_option == '\0')
 		return fail(scan, "--: is not accepted together with -c FILE; there the pool has "
 				  "the key program");
 	if (scan->config != NULL && has_pool)
-		return fail(scan, "%s%s: is not accepted together with -c FILE; give one of them",
-			    strlen(scan->pool_option) == 1 ? "-" : "--", scan->pool_option);
+		return fail(scan, "%s: is not accepted together with -c FILE; give one of them",
+			    scan->pool_option);
 	return 0;
 }
 
 /* Two walks: the name of the pool may stand behind what the pool is given. */
-static int parse_options(char **argv, struct scan *scan, struct command *ret_command)
+static int parse_options(struct scan *scan, struct command *ret_command)
 {
-	int r = walk(scan, argv, note_option);
+	int r = walk(scan, note_option);
 
 	if (r == 0 && !scan->help)
 		r = check_options(scan);
@@ -323,15 +274,15 @@ static int parse_options(char **argv, struct scan *scan, struct command *ret_com
 		return 0;
 	}
 	ret_command->allow_root = scan->allow_root;
-	if (scan->pool_option == NULL && scan->program == NULL) {
+	if (*scan->pool_option == '\0' && scan->program == NULL) {
 		ret_command->conf_path = scan->config != NULL ? scan->config : COMMAND_CONF_DEFAULT;
 		return 0;
 	}
-	(void)walk(scan, argv, give_option);
+	if (scan->name == NULL)
+		scan->name = POOL_NAME_DEFAULT;
+	(void)walk(scan, give_option);
 	if (scan->program != NULL)
-		conf_builder_program(scan->builder,
-				     scan->name != NULL ? scan->name : POOL_NAME_DEFAULT,
-				     scan->program);
+		conf_builder_program(scan->builder, scan->name, scan->program);
 	return 0;
 }
 
@@ -360,7 +311,13 @@ static int find_verb(const char *word, enum command_verb *ret_verb)
 int command_parse(int argc, char *argv[], struct conf_builder *builder, struct command *ret_command,
 		  char *error, size_t size)
 {
-	struct scan scan = {.builder = builder, .error = error, .size = size};
+	struct scan scan = {
+		.argc = argc - 1,
+		.argv = argv + 1,
+		.builder = builder,
+		.error = error,
+		.size = size,
+	};
 	struct command command = {.verb = COMMAND_HELP};
 	int r = 0;
 
@@ -371,7 +328,7 @@ int command_parse(int argc, char *argv[], struct conf_builder *builder, struct c
 	if (find_verb(argv[1], &command.verb) < 0)
 		return fail(&scan, "%.64s: unknown verb; " VERBS, argv[1]);
 	if (command.verb == COMMAND_RUN || command.verb == COMMAND_CHECK)
-		r = parse_options(argv + 2, &scan, &command);
+		r = parse_options(&scan, &command);
 	else if (argc > 2)
 		r = fail(&scan, "%.64s: unexpected; %s takes no arguments", argv[2], argv[1]);
 	if (r == 0)

@@ -76,44 +76,31 @@ static void write_group(FILE *out, const char *key, gid_t gid)
 		(void)fprintf(out, "%s = %u\n", key, (unsigned int)gid);
 }
 
-/*
- * Writes a word of the program's line inside of the double quotes around the line. Its own quotes
- * and backslashes are therefore written with a backslash in front, and those that it holds with
- * three.
- */
-static void write_quoted_word(FILE *out, const char *word)
+/* Quotes of a program's line are those of its words, and in them a newline is written as \n. */
+static void write_word(FILE *out, const char *word)
 {
-	(void)fputs("\\\"", out);
+	const bool quoted = !is_plain(word);
+
+	if (quoted)
+		(void)fputc('"', out);
 	for (const char *p = word; *p != '\0'; p++) {
-		if (*p == '\n') {
-			(void)fputs("\\\\n", out);
-			continue;
-		}
-		if (*p == '"' || *p == '\\')
-			(void)fputs("\\\\", out);
-		write_character(out, p, DUMP_POOL, true);
+		if (*p == '\n')
+			(void)fputs("\\n", out);
+		else
+			write_character(out, p, DUMP_POOL, quoted);
 	}
-	(void)fputs("\\\"", out);
+	if (quoted)
+		(void)fputc('"', out);
 }
 
 static void write_program(FILE *out, char *const argv[])
 {
-	bool plain = true;
-
-	for (size_t i = 0; argv[i] != NULL; i++)
-		plain = plain && is_plain(argv[i]);
-	(void)fputs(plain ? "program = " : "program = \"", out);
+	(void)fputs("program =", out);
 	for (size_t i = 0; argv[i] != NULL; i++) {
-		if (i > 0)
-			(void)fputc(' ', out);
-		if (!is_plain(argv[i])) {
-			write_quoted_word(out, argv[i]);
-			continue;
-		}
-		for (const char *p = argv[i]; *p != '\0'; p++)
-			write_character(out, p, DUMP_POOL, false);
+		(void)fputc(' ', out);
+		write_word(out, argv[i]);
 	}
-	(void)fputs(plain ? "\n" : "\"\n", out);
+	(void)fputc('\n', out);
 }
 
 /* True if a value without a source would be taken for the name of a variable. */

@@ -38,11 +38,20 @@ struct conf_source {
 
 static void read_include(const struct conf_source *source, const struct ini_line *line);
 
+/* Return: what the key takes for its value, NULL if there is more than one quoted text */
+static const char *choose_value(const struct ini_line *line)
+{
+	const struct conf_key *const key = conf_key_find(line->key, CONF_SCOPE_ANY);
+
+	return key != NULL && key->words ? line->raw : line->value;
+}
+
 static int line_cb(void *data, const struct ini_line *line)
 {
 	const struct conf_source *const source = data;
 	struct conf_builder *const builder = source->builder;
 	const struct conf_origin origin = {.file = source->name, .line = line->number};
+	const char *value;
 
 	if (conf_stopped(builder))
 		return -E2BIG;
@@ -52,11 +61,17 @@ static int line_cb(void *data, const struct ini_line *line)
 		if (section == NULL)
 			return -E2BIG;
 		builder->current = section;
+		return 0;
+	}
+	value = choose_value(line);
+	if (value == NULL) {
+		conf_report(builder, CONF_ERROR, &origin, NULL,
+			    "only a comment may follow the closing quote of a value; put all of "
+			    "the value in one pair of quotes");
 	} else if (source->is_file && line->index == NULL && strcmp(line->key, "include") == 0) {
 		read_include(source, line);
 	} else {
-		conf_apply(builder, builder->current, line->key, line->index, line->value, NULL,
-			   &origin);
+		conf_apply(builder, builder->current, line->key, line->index, value, NULL, &origin);
 	}
 	return 0;
 }

@@ -60,6 +60,7 @@ struct conf_setting;
  * @scopes:	Where it may stand, of enum conf_scope
  * @index:	What stands in brackets behind it, for messages; NULL if it takes none
  * @list:	It may be given more than once
+ * @words:	Its value is a list of words, and quotes are theirs
  * @set:	Checks and stores a value; reports what is wrong
  * @offset:	For simple setters: where the value goes in struct conf or struct conf_pool
  * @min:	For setters of numbers
@@ -71,6 +72,7 @@ struct conf_key {
 	enum conf_scope scopes;
 	const char *index;
 	bool list;
+	bool words;
 	void (*set)(const struct conf_setting *setting);
 	size_t offset;
 	long min;
@@ -203,7 +205,7 @@ const char *conf_file_name(struct conf_builder *builder, const char *name);
  * @section:	Section
  * @name:	Key without index
  * @index:	Its index or NULL
- * @value:	Value as it was written
+ * @value:	Value; of a key with words as it was written, of any other without its quotes
  * @option:	How it was written on the command line, NULL for a file
  * @origin:	Where
  */

@@ -129,7 +129,7 @@ static const struct conf_key keys[] = {
 	 .min = 1000,
 	 .max = HOUR_MS,
 	 .accepted = "a time from 1s to 1h, such as 1500ms, 10, 10s or 5m"},
-	{.name = "program", .scopes = CONF_SCOPE_POOL, .set = conf_set_program},
+	{.name = "program", .scopes = CONF_SCOPE_POOL, .words = true, .set = conf_set_program},
 	{.name = "spawn", .scopes = CONF_SCOPE_POOL, .set = conf_set_spawn},
 };
 

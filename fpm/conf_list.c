@@ -211,6 +211,17 @@ char **conf_argv_new(char *const argv[])
 	return copy;
 }
 
+/*
+ * True for "php-cgi -n" as the name of a program: more likely the quotes are one pair too many than
+ * that such a program is meant, which can be given by its path.
+ */
+static bool is_quoted_command(const char *name)
+{
+	const char *const first = strpbrk(name, "/" BLANKS);
+
+	return first != NULL && *first != '/';
+}
+
 void conf_set_argv(const struct conf_setting *setting, char *const argv[])
 {
 	struct conf_pool *const pool = setting->section->pool;
@@ -220,6 +231,12 @@ void conf_set_argv(const struct conf_setting *setting, char *const argv[])
 		conf_report(setting->builder, CONF_ERROR, &setting->origin, setting->label,
 			    "the program's name is empty; accepted is a program and its "
 			    "arguments");
+		return;
+	}
+	if (is_quoted_command(argv[0])) {
+		conf_report(setting->builder, CONF_ERROR, &setting->origin, setting->label,
+			    "'%.64s' is one word because of its quotes; write it without them",
+			    argv[0]);
 		return;
 	}
 	copy = conf_argv_new(argv);

@@ -14,13 +14,15 @@
  * index and the value in it. Each of them is at least one byte shorter than what it was written
  * as ('=', ']', a quote or the end of the line follows), so there is always room for the NUL. The
  * name of a section is a pointer into the copy as well, which is why it stays valid for all the
- * lines behind it without being stored anywhere.
+ * lines behind it without being stored anywhere. A value without its quotes has a place of its own,
+ * as large as the text, because the raw one stays as it was written.
  */
 
 /**
  * struct ini_reader - the state between two lines
  * @number:	Number of the line being read
  * @section:	Section it stands in, NULL before the first
+ * @unquoted:	Where a value without its quotes is put, as large as the text
  * @line:	Told of each section and key
  * @error:	Told of each line that is neither
  * @data:	Passed to both
@@ -28,6 +30,7 @@
 struct ini_reader {
 	unsigned int number;
 	const char *section;
+	char *unquoted;
 	ini_line_fn line;
 	ini_error_fn error;
 	void *data;
@@ -64,20 +67,6 @@ static void refuse(const struct ini_reader *reader, const char *message)
 	reader->error(reader->data, reader->number, message);
 }
 
-static int tell(const struct ini_reader *reader, const char *key, const char *index,
-		const char *value)
-{
-	const struct ini_line line = {
-		.number = reader->number,
-		.section = reader->section,
-		.key = key,
-		.index = index,
-		.value = value,
-	};
-
-	return reader->line(reader->data, &line);
-}
-
 /*
  * A section whose line is broken is opened all the same: the keys behind it would otherwise be
  * taken for the section before, and each of them would be an error of its own.
@@ -95,30 +84,8 @@ static int read_section(struct ini_reader *reader, char *text)
 	}
 	cut_blanks(name, end);
 	reader->section = name;
-	return tell(reader, NULL, NULL, NULL);
-}
-
-/*
- * Takes a quoted value at @text out of its quotes. In double quotes a backslash stands for the
- * character behind it if that is a quote or a backslash, and for itself otherwise.
- *
- * Return: where the text goes on behind the closing quote, NULL if there is none
- */
-static char *unquote(char *text)
-{
-	const char quote = *text;
-	char *to = text;
-	char *from = text + 1;
-
-	while (*from != quote) {
-		if (*from == '\0')
-			return NULL;
-		if (quote == '"' && *from == '\\' && (from[1] == '"' || from[1] == '\\'))
-			from++;
-		*to++ = *from++;
-	}
-	*to = '\0';
-	return from + 1;
+	return reader->line(reader->data,
+			    &(struct ini_line){.number = reader->number, .section = name});
 }
 
 /* Return: the quote that closes the one at @text, or NULL */
@@ -160,28 +127,48 @@ static char *find_plain_end(char *text)
 	return text;
 }
 
-/* Return: NULL and @ret_value set, or what is wrong with the value */
-static const char *read_value(char *text, const char **ret_value)
+/*
+ * Copies what stands between the quotes at @text and @close to @to. In double quotes a backslash
+ * stands for the character behind it if that is a quote or a backslash, and for itself otherwise.
+ */
+static void unquote(const char *text, const char *close, char *to)
 {
-	char *value = skip_blanks(text);
+	const char quote = *text++;
+
+	while (text < close) {
+		if (quote == '"' && *text == '\\' && (text[1] == '"' || text[1] == '\\'))
+			text++;
+		*to++ = *text++;
+	}
+	*to = '\0';
+}
+
+/* Return: NULL and the values of @line set, or what is wrong with the value */
+static const char *read_value(const struct ini_reader *reader, char *text, struct ini_line *line)
+{
+	char *const value = skip_blanks(text);
+	const bool quoted = *value == '"' || *value == '\'';
+	char *const close = quoted ? find_closing_quote(value) : NULL;
 	char *end;
 
-	if (*value == '"' || *value == '\'') {
-		end = unquote(value);
-		if (end == NULL)
-			return "the quote in front of the value is not closed in this line";
-		if (!is_end(skip_blanks(end)))
-			return "only a comment may follow the closing quote of a value; put all of "
-			       "the value in one pair of quotes";
-	} else if (*value == ';' && value > text) {
-		*value = '\0';
-	} else {
+	if (quoted && close == NULL)
+		return "the quote in front of the value is not closed in this line";
+	if (*value == ';' && value > text)
+		end = value;
+	else if (quoted && is_end(skip_blanks(close + 1)))
+		end = close + 1;
+	else
 		end = find_plain_end(value);
-		if (end == NULL)
-			return "a quote in the value is not closed in this line";
-		cut_blanks(value, end);
+	if (end == NULL)
+		return "a quote in the value is not closed in this line";
+	cut_blanks(value, end);
+	line->raw = value;
+	if (quoted && close[1] == '\0') {
+		unquote(value, close, reader->unquoted);
+		line->value = reader->unquoted;
+	} else if (!quoted) {
+		line->value = value;
 	}
-	*ret_value = value;
 	return NULL;
 }
 
@@ -214,18 +201,21 @@ static const char *read_key(char *key, const char **ret_index, char **ret_value)
 
 static int read_setting(const struct ini_reader *reader, char *key)
 {
-	const char *index;
-	const char *value = NULL;
+	struct ini_line line = {
+		.number = reader->number,
+		.section = reader->section,
+		.key = key,
+	};
 	char *text = NULL;
-	const char *message = read_key(key, &index, &text);
+	const char *message = read_key(key, &line.index, &text);
 
 	if (message == NULL)
-		message = read_value(text, &value);
+		message = read_value(reader, text, &line);
 	if (message != NULL) {
 		refuse(reader, message);
 		return 0;
 	}
-	return tell(reader, key, index, value);
+	return reader->line(reader->data, &line);
 }
 
 /* Reads the line of @length bytes at @text, behind which one byte may be overwritten. */
@@ -286,10 +276,11 @@ int ini_parse(const char *text, size_t size, ini_line_fn line, ini_error_fn erro
 	}
 	if (size == 0)
 		return 0;
-	copy = malloc(size + 1);
+	copy = malloc(2 * (size + 1));
 	if (copy == NULL)
 		return -ENOMEM;
 	memcpy(copy, text, size);
+	reader.unquoted = copy + size + 1;
 	r = read_lines(&reader, copy, copy + size);
 	free(copy);
 	return r;

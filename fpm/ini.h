@@ -6,12 +6,14 @@
 #include <stddef.h>
 
 /**
- * struct ini_line - one thing that a line says
+ * struct ini_line - one thing that a line says; all but @section is there for the call only
  * @number:	Line number from 1
  * @section:	Section it stands in, NULL before the first
  * @key:	Key without its index; NULL for the line that opens @section
  * @index:	What stood in brackets behind the key ("env[PATH]" -> "PATH"), NULL if none
- * @value:	Value without quotes and trailing comment
+ * @value:	Value without quotes and trailing comment; NULL if it starts with a quote and goes on
+ *		behind the closing one, which only makes sense for a list of words
+ * @raw:	Value without trailing comment, its quotes as written; NULL without a key
  */
 struct ini_line {
 	unsigned int number;
@@ -19,6 +21,7 @@ struct ini_line {
 	const char *key;
 	const char *index;
 	const char *value;
+	const char *raw;
 };
 
 /* Return: 0 to go on, anything else stops the reading and is handed on. */

@@ -45,18 +45,60 @@ struct check {
 	size_t bytes;
 };
 
+/* A value, read, written again as it stood, and read again. */
+struct again {
+	const struct ini_line *line;
+	unsigned int lines;
+};
+
+static int again_cb(void *data, const struct ini_line *line)
+{
+	struct again *const again = data;
+	const char *const value = again->line->value;
+
+	require(strcmp(line->raw, again->line->raw) == 0, "another raw value");
+	require((value == NULL) == (line->value == NULL), "a value that comes or goes");
+	require(value == NULL || strcmp(value, line->value) == 0, "another value");
+	again->lines++;
+	return 0;
+}
+
+static void again_error_cb(void *data, unsigned int number, const char *message)
+{
+	(void)data;
+	(void)number;
+	require(false, message);
+}
+
+static void check_raw(const struct ini_line *line)
+{
+	struct again again = {.line = line};
+	char *text = NULL;
+	/* The CR keeps the line's end away from one that belongs to the value. */
+	const int bytes = asprintf(&text, "a=%s\r\n", line->raw);
+
+	require(bytes != -1, "no text");
+	require(ini_parse(text, (size_t)bytes, again_cb, again_error_cb, &again) == 0 &&
+			again.lines == 1,
+		"a raw value that can't be read");
+	free(text);
+}
+
 static int line_cb(void *data, const struct ini_line *line)
 {
 	struct check *const check = data;
 
 	require(line->number >= check->number, "line numbers go back");
 	require(line->key != NULL || line->section != NULL, "a line that says nothing");
-	require(line->key == NULL || line->value != NULL, "a key without a value");
+	require(line->key == NULL || line->raw != NULL, "a key without a value");
+	require(line->value == NULL || strlen(line->value) <= strlen(line->raw), "a value grew");
 	require(line->key == NULL || *line->key != '\0', "an empty key");
 	check->number = line->number;
-	if (line->key != NULL)
-		check->bytes += strlen(line->key) + strlen(line->value) +
-				(line->index != NULL ? strlen(line->index) : 0);
+	if (line->key == NULL)
+		return 0;
+	check->bytes += strlen(line->key) + strlen(line->raw) +
+			(line->index != NULL ? strlen(line->index) : 0);
+	check_raw(line);
 	return 0;
 }
 
@@ -106,6 +148,18 @@ static char *dump(const struct conf *conf, size_t *ret_size)
 	return text;
 }
 
+static void check_programs(const struct conf_pool *first, const struct conf_pool *second)
+{
+	for (; first != NULL && second != NULL; first = first->next, second = second->next) {
+		size_t i = 0;
+
+		for (; first->argv[i] != NULL && second->argv[i] != NULL; i++)
+			require(strcmp(first->argv[i], second->argv[i]) == 0, "another word");
+		require(first->argv[i] == second->argv[i], "more words or less");
+	}
+	require(first == second, "more pools or less");
+}
+
 static void check_conf(const char *text, size_t size, const struct conf_rules *rules)
 {
 	struct conf *conf = read_conf(text, size, rules);
@@ -120,6 +174,7 @@ static void check_conf(const char *text, size_t size, const struct conf_rules *r
 	first = dump(conf, &first_size);
 	again = read_conf(first, first_size, rules);
 	require(again != NULL, first);
+	check_programs(conf->pools, again->pools);
 	second = dump(again, &second_size);
 	require(strcmp(first, second) == 0, first);
 	free(second);

@@ -53,7 +53,7 @@ pm.max_children = 3
 $USER_LINE
 env[A] = \"a b\"
 php_admin_value[memory_limit] = 77M
-program = \"$PHP -d 'a=b c'\"
+program = $PHP -d 'a=b c'
 [other]
 listen = @other-$$
 pm.max_children = 1

@@ -17,7 +17,7 @@ pm = static
 pm.max_children = $3
 $USER_LINE
 spawn = $2
-program = \"'$moody' '$T/mood.$1'\""
+program = '$moody' '$T/mood.$1'"
 }
 
 # Four pools of two slots at a time. Each pool's slot 1 is killed, and its successors end with

@@ -88,7 +88,7 @@ listen = \"$quoted/s %n\"
 pm.max_children = 2
 chdir = \"$quoted\"
 $USER_LINE
-program = \"$PHP -d apc.enabled=1\""
+program = $PHP -d apc.enabled=1"
 mv "$T/berth.conf" "$odd/a conf"
 berth_launch -c "$odd/a conf"
 ready_in_file() { grep -q 'notice: ready, pid' "$odd/a log" 2>/dev/null; }

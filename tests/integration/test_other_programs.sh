@@ -23,11 +23,11 @@ pool() {
 }
 
 pools='c-template c-exec'
-text=$(pool c-template template "\"'$echo_responder'\""; pool c-exec exec "\"'$echo_responder'\"")
+text=$(pool c-template template "'$echo_responder'"; pool c-exec exec "'$echo_responder'")
 if [ -n "$perl" ]; then
 	pools="$pools perl-template perl-exec"
-	text=$text$'\n'$(pool perl-template template "\"$perl '$T/responder.pl'\""
-		pool perl-exec exec "\"$perl '$T/responder.pl'\"")
+	text=$text$'\n'$(pool perl-template template "$perl '$T/responder.pl'"
+		pool perl-exec exec "$perl '$T/responder.pl'")
 else
 	say "skip  Perl: its module FCGI (libfcgi-perl) is not installed"
 fi

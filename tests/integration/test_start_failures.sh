@@ -42,7 +42,7 @@ $(printf '%s\n' "$@")"
 fails "missing program" "/no/such/php-cgi: No such file or directory" \
 	"program = /no/such/php-cgi"
 printf '#!/bin/sh\nexec sleep 100\n' >"$T/plain-file"
-fails "not executable" "plain-file: Permission denied" "program = \"'$T/plain-file'\""
+fails "not executable" "plain-file: Permission denied" "program = '$T/plain-file'"
 
 fails "preload of a missing file" \
 	"ended before it was ready, exit status 25[0-9]; its last words: .*missing.php" \
@@ -51,7 +51,7 @@ fails "preload of a missing file, exec" "a worker ended before it was ready; its
 	"spawn = exec" "program = $PHP -d opcache.enable=1 -d 'opcache.preload=$T/missing.php'"
 
 fails "static program" "did not accept on descriptor 0 within 1 s.*spawn = exec.*statically" \
-	"program = \"'$(helper static-program)'\""
+	"program = '$(helper static-program)'"
 fails "never accepts" "did not accept on descriptor 0 within 1 s.*process_start_timeout, spawn = exec" \
 	"program = sleep 100"
 fails "ends at once" "it ended before it was ready, exit status 0" "program = true"
@@ -59,11 +59,11 @@ fails "ends at once, exec" "a worker ended before it was ready" "spawn = exec" "
 printf '#!/bin/sh\nsleep 0.3\necho "no more today" >&2\nexit 4\n' >"$T/dies"
 chmod 755 "$T/dies"
 fails "dies within a second, exec" "a worker ended before it was ready; its last words: no more today" \
-	"spawn = exec" "program = \"'$T/dies'\""
+	"spawn = exec" "program = '$T/dies'"
 fails "dies within a second" "it ended before it was ready, exit status 4; its last words: no more today" \
-	"program = \"'$T/dies'\""
+	"program = '$T/dies'"
 moody=$(helper moody-responder)
-fails "two threads" "it has 2 threads.*spawn = exec" "program = \"'$moody' -t '$T/mood'\""
+fails "two threads" "it has 2 threads.*spawn = exec" "program = '$moody' -t '$T/mood'"
 
 # The kernel ignores the set-uid bit on some file systems, and nobody's own is no change of user.
 if [ "$(id -u)" = 0 ]; then
@@ -71,7 +71,7 @@ if [ "$(id -u)" = 0 ]; then
 	cp "$(command -v id)" "$T/setuid-id"
 	chmod 4755 "$T/setuid-id"
 	if [ "$(setpriv --reuid=65534 --regid=65534 --clear-groups "$T/setuid-id" -u)" = 0 ]; then
-		fails "set-uid program" "spawn = exec.*set-uid" "program = \"'$T/setuid-php'\""
+		fails "set-uid program" "spawn = exec.*set-uid" "program = '$T/setuid-php'"
 	else
 		say "skip  set-uid program: $T is mounted nosuid"
 	fi
@@ -87,7 +87,7 @@ pm.max_children = 2
 $USER_LINE
 clear_env = no
 spawn = exec
-program = \"'$moody' -t '$T/mood'\""
+program = '$moody' -t '$T/mood'"
 BERTH_START_TEST=$T berth_start
 check "two threads, spawn = exec: serves" test -n "$(get "$T/www-1.sock" /x)"
 equal "such processes are found by their environment" "$(left | wc -l)" 3

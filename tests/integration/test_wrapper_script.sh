@@ -16,7 +16,7 @@ listen = $T/www-%n.sock
 pm = static
 pm.max_children = 3
 $USER_LINE
-program = \"'$T/$1' -d memory_limit=77M -d apc.enabled=1\""
+program = '$T/$1' -d memory_limit=77M -d apc.enabled=1"
 }
 
 wrapper_conf wrapper "exec $PHP \"\$@\""

@@ -119,6 +119,8 @@ static void test_file(void **state)
 		{{"run", "--config", "x"}, "x", false},
 		{{"run", "--config=x=y", "-R"}, "x=y", true},
 		{{"run", "-R", "-c", "-R"}, "-R", true},
+		{{"run", "-c", "--"}, "--", false},
+		{{"run", "--config", "--", "-R"}, "--", true},
 	};
 
 	(void)state;
@@ -224,8 +226,11 @@ static void test_usage_errors(void **state)
 		{{"help", "run"}, "run: unexpected; help takes no arguments"},
 		{{"-V", "-x"}, "-x: unexpected; -V takes no arguments"},
 		{{"run", "--lisen", "x"}, "--lisen: unknown option" ACCEPTED},
-		{{"run", "--list=x"}, "--list: unknown option" ACCEPTED},
+		{{"run", "--lisen=x"}, "--lisen: unknown option" ACCEPTED},
 		{{"run", "-Rx"}, "-x: unknown option" ACCEPTED},
+		/* What is left of such a word must not be read by whoever comes next. */
+		{{"run", "--user=y", "-xR"}, "-x: unknown option" ACCEPTED},
+		{{"run", "-\x01"}, "-\x01: unknown option" ACCEPTED},
 		{{"run", "x"},
 		 "x: unexpected; the program stands behind \"--\", and "
 		 "accepted are -c FILE, -R, --listen, --children, --user, --group, "
@@ -234,9 +239,20 @@ static void test_usage_errors(void **state)
 		 "-: unexpected; the program stands behind \"--\", and "
 		 "accepted are -c FILE, -R, --listen, --children, --user, --group, "
 		 "--spawn, --name, -o KEY=VALUE, and -- PROGRAM at the end"},
+		/* This "--" is the argument of -c, so x is no program. */
+		{{"run", "-c", "--", "x"},
+		 "x: unexpected; the program stands behind \"--\", and "
+		 "accepted are -c FILE, -R, --listen, --children, --user, --group, "
+		 "--spawn, --name, -o KEY=VALUE, and -- PROGRAM at the end"},
+		{{"run", "x", "--lisen"},
+		 "x: unexpected; the program stands behind \"--\", and "
+		 "accepted are -c FILE, -R, --listen, --children, --user, --group, "
+		 "--spawn, --name, -o KEY=VALUE, and -- PROGRAM at the end"},
 		{{"run", "--help=x"}, "--help: takes no argument"},
 		{{"run", "--allow-to-run-as-root="}, "--allow-to-run-as-root: takes no argument"},
 		{{"run", "-c"}, "-c: its argument is missing"},
+		{{"run", "-Rc"}, "-c: its argument is missing"},
+		{{"run", "--config"}, "--config: its argument is missing"},
 		{{"run", "-c", ""}, "-c: its argument is missing, an empty one is not accepted"},
 		{{"run", "--listen"}, "--listen: its argument is missing"},
 		{{"run", "--listen="},
@@ -313,6 +329,12 @@ static void test_value_errors(void **state)
 		{{"run", "--listen=@x", "--children=1", "--", ""},
 		 "E command line: --: the program's name is empty; accepted is a program and its "
 		 "arguments\n"},
+		{{"run", "--listen=@x", "--children=1", "--", "php-cgi -n"},
+		 "E command line: --: 'php-cgi -n' is one word because of its quotes; write it "
+		 "without them\n"},
+		{{"run", "--listen=@x", "--children=1", "-o", "program=\"php-cgi -n\""},
+		 "E command line: -o program: 'php-cgi -n' is one word because of its quotes; "
+		 "write it without them\n"},
 		{{"run", "--listen=@x", "--name=a/b", "--children=x"},
 		 "E command line: --name: 'a/b' is no name for a pool; accepted are up to 64 "
 		 "letters, digits and any of \"_-.@+\", with a letter, a digit or '_' at the "

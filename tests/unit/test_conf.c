@@ -112,6 +112,61 @@ static void test_values(void **state)
 	conf_free(conf);
 }
 
+/* The quotes of a program are those of its words, wherever they stand. */
+static void test_program(void **state)
+{
+	static const struct {
+		const char *value;
+		const char *words[5];
+	} programs[] = {
+		{"/opt/my php/php-cgi", {"/opt/my", "php/php-cgi"}},
+		{"\"/opt/my php/php-cgi\"", {"/opt/my php/php-cgi"}},
+		{"'/opt/my php/php-cgi' ; c", {"/opt/my php/php-cgi"}},
+		{"'/opt/my php/php-cgi';c", {"/opt/my php/php-cgi"}},
+		{"\"/opt/my php/php-cgi\" -d x=1", {"/opt/my php/php-cgi", "-d", "x=1"}},
+		{"'/opt/$pool ; b'/\"php cgi\" -n ; c", {"/opt/w ; b/php cgi", "-n"}},
+		{"\"/a\\\"b\\\\c\\nd\" \"\" ''", {"/a\"b\\c\nd", "", ""}},
+		{"\"php-cgi\" 'a;b' c;d", {"php-cgi", "a;b", "c;d"}},
+		{"\"php-cgi\"", {"php-cgi"}},
+		{"./my' c'gi", {"./my cgi"}},
+	};
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(programs); i++) {
+		struct conf *conf;
+		size_t count = 0;
+
+		(void)snprintf(text, sizeof(text), POOL "program = %s\n", programs[i].value);
+		conf = read_good(text, &as_user);
+		for (; programs[i].words[count] != NULL; count++) {
+			assert_non_null(conf->pools->argv[count]);
+			assert_string_equal(conf->pools->argv[count], programs[i].words[count]);
+		}
+		assert_null(conf->pools->argv[count]);
+		conf_free(conf);
+	}
+}
+
+/* What is a list of words for a program is an error for any other key. */
+static void test_behind_quotes(void **state)
+{
+	static const char garbage[] =
+		"E f:4: only a comment may follow the closing quote of a value; put all of the "
+		"value in one pair of quotes\n";
+
+	(void)state;
+	check_said(POOL "chdir = '/a' /b\n", &as_user, garbage);
+	check_said(POOL "env[A] = \"b\"c\n", &as_user, garbage);
+	check_said(POOL "include = 'b' 'c'\n", &as_user, garbage);
+	check_said(POOL "unknown = 'b' 'c'\n", &as_user, garbage);
+	check_said(POOL "program = 'b\n", &as_user,
+		   "E f:4: the quote in front of the value is not closed in this line\n");
+	check_said(POOL "[GLOBAL]\nprogram = 'b' c\n", &as_user,
+		   "E f:5: program: is not accepted in [global]; it belongs in the section of a "
+		   "pool\n");
+}
+
 static void test_spellings(void **state)
 {
 	static const char *const yes[] = {"yes", "YES", "on", "On", "true", "TRUE", "1"};
@@ -294,8 +349,13 @@ static void test_refused_values(void **state)
 		 "1h, such as 1500ms, 10, 10s or 5m"},
 		{"program =", "program: the program's name is empty; accepted is a program and "
 			      "its arguments"},
-		{"program = \"'' x\"", "program: the program's name is empty; accepted is a "
-				       "program and its arguments"},
+		{"program = '' x", "program: the program's name is empty; accepted is a program "
+				   "and its arguments"},
+		{"program = \"php-cgi -c /etc/php.ini\"",
+		 "program: 'php-cgi -c /etc/php.ini' is one word because of its quotes; write it "
+		 "without them"},
+		{"program = 'php-cgi\t-n' x", "program: 'php-cgi?-n' is one word because of its "
+					      "quotes; write it without them"},
 		{"program = x'y", "program: 'x'y' is not accepted; accepted is a program and its "
 				  "arguments, each quote closed"},
 		{"env[1A] = x", "env[1A]: '1A' is no name for a variable; accepted are letters, "
@@ -521,6 +581,8 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_spellings),
+		cmocka_unit_test(test_program),
+		cmocka_unit_test(test_behind_quotes),
 		cmocka_unit_test(test_backlog_of_fpm),
 		cmocka_unit_test(test_env),
 		cmocka_unit_test(test_php),

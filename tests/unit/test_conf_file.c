@@ -334,8 +334,12 @@ static void check_round_trip(struct conf *conf, const struct conf_rules *rules)
 	assert_int_equal(conf->pools->identity.gid, again->pools->identity.gid);
 	for (size_t i = 0; i < conf->pools->php_count; i++)
 		assert_string_equal(conf->pools->php[i].value, again->pools->php[i].value);
-	for (size_t i = 0; conf->pools->argv[i] != NULL; i++)
+	for (size_t i = 0; conf->pools->argv[i] != NULL; i++) {
+		assert_non_null(again->pools->argv[i]);
 		assert_string_equal(conf->pools->argv[i], again->pools->argv[i]);
+		assert_int_equal(conf->pools->argv[i + 1] == NULL,
+				 again->pools->argv[i + 1] == NULL);
+	}
 	free(second);
 	conf_free(again);
 	free(first);
@@ -378,6 +382,10 @@ static void test_dump_of_program(void **state)
 {
 	static const char *const programs[] = {
 		"/bin/a",
+		"\"/opt/my php/php-cgi\" -d x=1",
+		"'/opt/a ; b/\"php-cgi\"'",
+		"./my' c'gi",
+		"\"a\"\"b\" 'c'\t; d",
 		"/bin/a b  c",
 		"'/bin/a b' ''",
 		"a \"b\\nc\\\\d\\\"e\"",
@@ -392,7 +400,7 @@ static void test_dump_of_program(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(programs); i++) {
 		(void)snprintf(text, sizeof(text),
-			       "[w]\nlisten = /x\npm.max_children = 1\nprogram = a %s\n",
+			       "[w]\nlisten = /x\npm.max_children = 1\nprogram = %s\n",
 			       programs[i]);
 		write_file("main", text);
 		check_round_trip(read_good("main", &as_user), &as_user);

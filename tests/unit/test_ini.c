@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +16,18 @@
 
 /*
  * What the reader says is written down as text: "1 [a]" for a section, "2 a|key|index|value" for a
- * key ("-" for NULL), and "3 !message" for an error.
+ * key ("-" for NULL), and "3 !message" for an error. With @raw the raw value takes the value's place.
  */
 struct record {
 	FILE *out;
+	bool raw;
 	int stop_at;
 };
 
 static int line_cb(void *data, const struct ini_line *line)
 {
 	const struct record *const record = data;
+	const char *const value = record->raw ? line->raw : line->value;
 
 	if (record->stop_at == (int)line->number)
 		return -EINTR;
@@ -33,7 +36,7 @@ static int line_cb(void *data, const struct ini_line *line)
 	else
 		(void)fprintf(record->out, "%u %s|%s|%s|%s\n", line->number,
 			      line->section != NULL ? line->section : "-", line->key,
-			      line->index != NULL ? line->index : "-", line->value);
+			      line->index != NULL ? line->index : "-", value != NULL ? value : "-");
 	return 0;
 }
 
@@ -45,9 +48,9 @@ static void error_cb(void *data, unsigned int number, const char *message)
 }
 
 /* Reads a copy that ends with its last byte, so that sanitizers see any read behind it. */
-static char *read_text(const char *text, size_t size)
+static char *read_text(const char *text, size_t size, bool raw)
 {
-	struct record record = {.out = NULL};
+	struct record record = {.raw = raw};
 	char *copy = malloc(size > 0 ? size : 1);
 	char *said = NULL;
 	size_t said_size = 0;
@@ -67,16 +70,17 @@ struct example {
 	const char *said;
 };
 
-static void check_examples(const struct example *examples, size_t count)
+static void check_examples(const struct example *examples, size_t count, bool raw)
 {
 	for (size_t i = 0; i < count; i++) {
-		char *said = read_text(examples[i].text, strlen(examples[i].text));
+		char *said = read_text(examples[i].text, strlen(examples[i].text), raw);
 
 		assert_string_equal(said, examples[i].said);
 		free(said);
 	}
 }
-#define CHECK_EXAMPLES(examples) check_examples(examples, sizeof(examples) / sizeof((examples)[0]))
+#define CHECK_EXAMPLES(examples) \
+	check_examples(examples, sizeof(examples) / sizeof((examples)[0]), false)
 
 static void test_lines(void **state)
 {
@@ -144,17 +148,15 @@ static void test_comments(void **state)
 
 static void test_quotes(void **state)
 {
-	static const char garbage[] =
-		"1 !only a comment may follow the closing quote of a value; put all of the value "
-		"in one pair of quotes\n";
-	const struct example examples[] = {
+	static const struct example examples[] = {
 		{"a = \"\"\nb = ''\n", "1 -|a|-|\n2 -|b|-|\n"},
 		{"a = \" b = c \"\n", "1 -|a|-| b = c \n"},
 		{"a = \"b\\\"c\\\\d\\e\\\\\"\n", "1 -|a|-|b\"c\\d\\e\\\n"},
 		{"a = 'b\\'\n", "1 -|a|-|b\\\n"},
 		{"a = 'b\"c'\nd = \"e'f\"\n", "1 -|a|-|b\"c\n2 -|d|-|e'f\n"},
-		{"a = \"b\" c\n", garbage},
-		{"a = 'b'c\n", garbage},
+		/* More than one quoted text is no value, but may be a list of words. */
+		{"a = \"b\" c\n", "1 -|a|-|-\n"},
+		{"a = 'b'c\nd = e\n", "1 -|a|-|-\n2 -|d|-|e\n"},
 		{"a = \"b\n\"\n", "1 !the quote in front of the value is not closed in this line\n"
 				  "2 !'=' is missing; accepted are \"key = value\", \"[section]\" "
 				  "and \"; comment\"\n"},
@@ -167,6 +169,24 @@ static void test_quotes(void **state)
 
 	(void)state;
 	CHECK_EXAMPLES(examples);
+}
+
+static void test_raw(void **state)
+{
+	static const struct example examples[] = {
+		{"a = b\n[c]\nd =\ne = ;f\n", "1 -|a|-|b\n2 [c]\n3 c|d|-|\n4 c|e|-|\n"},
+		{"a =\t\"b  c\" \n", "1 -|a|-|\"b  c\"\n"},
+		{"a = \"b\\\"c\\\\\" ; d\n", "1 -|a|-|\"b\\\"c\\\\\"\n"},
+		{"a = 'b ; c';d\n", "1 -|a|-|'b ; c'\n"},
+		{"a = \"b c\" -d x=1 ; e\n", "1 -|a|-|\"b c\" -d x=1\n"},
+		{"a = 'b ; c'd 'e ; f' ; g\n", "1 -|a|-|'b ; c'd 'e ; f'\n"},
+		{"a = '' \"\"\n", "1 -|a|-|'' \"\"\n"},
+		{"a = 'b' \"c\n", "1 !a quote in the value is not closed in this line\n"},
+		{"a = b;c 'd ; e' ; f\n", "1 -|a|-|b;c 'd ; e'\n"},
+	};
+
+	(void)state;
+	check_examples(examples, sizeof(examples) / sizeof(examples[0]), true);
 }
 
 static void test_index(void **state)
@@ -209,7 +229,7 @@ static void test_broken_lines(void **state)
 static void test_nul(void **state)
 {
 	static const char text[] = "a = b\0c\n\0\nd = e\n\0";
-	char *said = read_text(text, sizeof(text) - 1);
+	char *said = read_text(text, sizeof(text) - 1, false);
 
 	(void)state;
 	assert_string_equal(said, "1 !the line holds a NUL byte; only text is accepted\n"
@@ -240,7 +260,7 @@ static void test_long_lines(void **state)
 		assert_int_not_equal(asprintf(&expected, "2 -|a|-|%s\n3 -|b|-|%s\n4 -|%s|-|c\n",
 					      value, value, value),
 				     -1);
-		said = read_text(text, strlen(text));
+		said = read_text(text, strlen(text), false);
 		assert_string_equal(said, expected);
 		free(said);
 		free(expected);
@@ -262,7 +282,7 @@ static void test_many_lines(void **state)
 		(void)fputs(i % 2 == 0 ? "\n" : "; c\r\n", out);
 	(void)fputs("a = b", out);
 	assert_int_equal(fclose(out), 0);
-	said = read_text(text, size);
+	said = read_text(text, size, false);
 	assert_string_equal(said, "100000 -|a|-|b\n");
 	free(said);
 	free(text);
@@ -291,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_index),	   cmocka_unit_test(test_broken_lines),
 		cmocka_unit_test(test_nul),	   cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_many_lines), cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_raw),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,6 +179,19 @@ static void test_listeners_count(void **state)
 	assert_int_equal(need[4] - need[3], 1);
 }
 
+static void test_pools_add_up(void **state)
+{
+	struct conf_listen listen = make_listen(ADDRESS_PATH, true);
+	struct conf_pool second = {.max_children = 30, .listen = &listen, .listen_count = 1};
+	struct conf_pool first = {.max_children = 40, .listen = &listen, .listen_count = 1};
+	const struct conf conf = {.pools = &first};
+	const rlim_t one = raise_from(&conf, 32, own_hard_limit()).now.rlim_cur;
+
+	(void)state;
+	first.next = &second;
+	assert_true(raise_from(&conf, 32, own_hard_limit()).now.rlim_cur >= one + 30 * PER_WORKER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_hard_limit_is_too_low),
 		cmocka_unit_test(test_exactly_enough),
 		cmocka_unit_test(test_listeners_count),
+		cmocka_unit_test(test_pools_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

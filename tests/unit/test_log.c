@@ -282,6 +282,7 @@ static char *read_all(int out)
 	char *text = malloc(size);
 
 	assert_non_null(text);
+	log_flush();
 	for (;;) {
 		struct pollfd p = {.fd = out, .events = POLLIN};
 		ssize_t n;
@@ -360,6 +361,35 @@ static void test_nobody_reads(void **state)
 	}
 }
 
+static void fill(void)
+{
+	static char filler[50000];
+
+	memset(filler, 'f', sizeof(filler) - 1);
+	while (log_pending() == 0)
+		log_notice("%s", filler);
+}
+
+/* There may be room again before anybody has flushed. */
+static void test_lines_stay_in_order(void **state)
+{
+	const int out = pipe_as_stderr();
+	static char piece[65536];
+	char *text, *late;
+
+	(void)state;
+	assert_int_equal(log_open(NULL, LOG_LEVEL_NOTICE), 0);
+	fill();
+	assert_true(read(out, piece, sizeof(piece)) > 0);
+	log_notice("late");
+	text = read_all(out);
+	late = strstr(text, "notice: late\n");
+	assert_non_null(late);
+	assert_string_equal(late, "notice: late\n");
+	free(text);
+	(void)close(out);
+}
+
 static void test_count_of_missing_lines_starts_anew(void **state)
 {
 	const int out = pipe_as_stderr();
@@ -399,15 +429,6 @@ static void test_missing_errors_are_counted(void **state)
 	assert_non_null(strstr(text, "lines are missing"));
 	free(text);
 	(void)close(out);
-}
-
-static void fill(void)
-{
-	static char filler[50000];
-
-	memset(filler, 'f', sizeof(filler) - 1);
-	while (log_pending() == 0)
-		log_notice("%s", filler);
 }
 
 static void test_reader_goes_away(void **state)
@@ -497,6 +518,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_echo_of_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_echo_does_not_block, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nobody_reads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines_stay_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_count_of_missing_lines_starts_anew, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_missing_errors_are_counted, setup, teardown),
