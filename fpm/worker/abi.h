@@ -105,23 +105,43 @@ enum abi_state {
 	ABI_STATE_BUSY,	    /* has a connection */
 };
 
+#define ABI_METHOD_SIZE 16
+#define ABI_URI_SIZE	192
+#define ABI_SCRIPT_SIZE 192
+
 /**
  * struct abi_score - one worker's entry of the scoreboard
- * @state:	enum abi_state
- * @pid:	Its writer
- * @served:	Requests that it has answered
- * @wants_successor: It has reached its request limit
+ * @state:		enum abi_state
+ * @pid:		Its writer
+ * @wants_successor:	It has reached its request limit
+ * @parked:		Connections that it holds and does not serve at the moment
+ * @served:		Requests that it has answered
+ * @accepted:		Connections that it has accepted
+ * @bytes:		Bytes that it has answered with, of all requests
+ * @since_ns:		When it came to its state: CLOCK_MONOTONIC_COARSE, nanoseconds
+ * @method:		REQUEST_METHOD of the present request, or the last one
+ * @uri:		REQUEST_URI of it, cut to fit
+ * @script:		SCRIPT_FILENAME of it, cut to fit
  *
  * One writer, the worker; the manager clears it before the worker is forked and reads it after.
- * Pool code can write here too, so the manager takes it for a hint and never for an index.
+ * Texts may be torn when they are read while they change; they end in a NUL whatever happens, as
+ * the last byte is never written. Pool code can write here too, so the manager takes everything for
+ * a hint and nothing for an index.
  */
 struct abi_score {
 	uint32_t state;
 	int32_t pid;
-	uint64_t served;
 	uint32_t wants_successor;
-	uint8_t reserved[44];
+	uint32_t parked;
+	uint64_t served;
+	uint64_t accepted;
+	uint64_t bytes;
+	uint64_t since_ns;
+	char method[ABI_METHOD_SIZE];
+	char uri[ABI_URI_SIZE];
+	char script[ABI_SCRIPT_SIZE];
+	uint8_t reserved[64];
 };
-_Static_assert(sizeof(struct abi_score) == 64, "one cache line");
+_Static_assert(sizeof(struct abi_score) == 512, "whole cache lines");
 
 #endif

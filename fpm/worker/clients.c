@@ -46,6 +46,7 @@ static struct {
 	uint8_t *buffers;
 	unsigned int size;
 	uint64_t serial;
+	uint32_t held;
 	unsigned int unused_from; /* entries from here on were never used */
 	struct client_queue free;
 	struct client_queue ready;
@@ -126,7 +127,13 @@ void clients_drop(struct client *client)
 		(void)libc_calls()->close(c->fd);
 	c->fd = -1;
 	c->phase = CLIENT_FREE;
+	all.held--;
 	enqueue(c, &all.free);
+}
+
+uint32_t clients_held(void)
+{
+	return all.held;
 }
 
 static bool has_input(const struct client *c)
@@ -181,6 +188,7 @@ struct client *clients_add(int fd)
 	}
 	client_start(c, fd);
 	c->serial = ++all.serial;
+	all.held++;
 	return c;
 }
 

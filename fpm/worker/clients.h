@@ -43,6 +43,13 @@ struct client *clients_add(int fd);
 uint64_t clients_now_ms(void);
 
 /**
+ * clients_held() - how many there are
+ *
+ * Return: number of connections, the served one included
+ */
+uint32_t clients_held(void);
+
+/**
  * clients_drop() - close a connection and free its entry
  * @client:	Client
  */

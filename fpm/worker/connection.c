@@ -47,7 +47,8 @@ static void serve(struct client *c)
 	c->fresh = false;
 	self.client = c;
 	self.shut = false;
-	score_busy();
+	score_busy(c->buffer + c->start, client_pending(c));
+	score_parked(clients_held() - 1);
 	rescue_busy();
 	handoff_send_fresh();
 }
@@ -261,6 +262,7 @@ ssize_t connection_write(const void *data, size_t size)
 
 	if (n <= 0 || !self.client)
 		return n;
+	score_wrote((size_t)n);
 	for (unsigned int ends = client_wrote(self.client, data, (size_t)n); ends > 0; ends--)
 		score_served();
 	return n;

@@ -4,18 +4,30 @@
 #include "score.h"
 
 #include "abi.h"
+#include "head.h"
 #include "template.h"
 
 #include <stddef.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct abi_score nowhere;
-static volatile struct abi_score *own = &nowhere;
+static struct abi_score *own = &nowhere;
 static const volatile struct abi_score *board;
 static uint32_t board_count;
 static uint32_t max_requests;
 static int attention = -1;
+
+static void change_state(uint32_t state)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	own->since_ns = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+	/* Siblings look at it to find out who could help them. */
+	__atomic_store_n(&own->state, state, __ATOMIC_RELEASE);
+}
 
 void score_open(const struct template_worker *worker)
 {
@@ -35,19 +47,39 @@ void score_open(const struct template_worker *worker)
 	max_requests = m->max_requests;
 	attention = worker->fds[ABI_SPAWN_FD_ATTENTION];
 	own->pid = getpid();
-	own->served = 0;
-	own->wants_successor = 0;
-	own->state = ABI_STATE_IDLE;
+	change_state(ABI_STATE_IDLE);
 }
 
 void score_idle(void)
 {
-	own->state = ABI_STATE_IDLE;
+	change_state(ABI_STATE_IDLE);
 }
 
-void score_busy(void)
+void score_busy(const uint8_t *head, size_t size)
 {
-	own->state = ABI_STATE_BUSY;
+	const struct head_text texts[] = {
+		{"REQUEST_METHOD", own->method, ABI_METHOD_SIZE - 1},
+		{"REQUEST_URI", own->uri, ABI_URI_SIZE - 1},
+		{"SCRIPT_FILENAME", own->script, ABI_SCRIPT_SIZE - 1},
+	};
+
+	change_state(ABI_STATE_BUSY);
+	head_read(head, size, texts, sizeof(texts) / sizeof(texts[0]));
+}
+
+void score_accepted(void)
+{
+	own->accepted++;
+}
+
+void score_parked(uint32_t count)
+{
+	own->parked = count;
+}
+
+void score_wrote(size_t size)
+{
+	own->bytes += size;
 }
 
 void score_served(void)

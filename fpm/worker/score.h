@@ -4,6 +4,8 @@
 #define FPM_WORKER_SCORE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct template_worker;
 
@@ -15,14 +17,27 @@ struct template_worker;
  */
 void score_open(const struct template_worker *worker);
 
-/* Waits for a connection or a request. */
+/* Waits for a request. */
 void score_idle(void);
 
-/* Has a connection that may carry a request. */
-void score_busy(void);
+/**
+ * score_busy() - the program starts on a request
+ * @head:	Its head, as head_read() takes it
+ * @size:	Bytes of @head
+ */
+void score_busy(const uint8_t *head, size_t size);
 
 /* A request was answered to its end; at the limit this asks the manager for a successor. */
 void score_served(void);
+
+/* A connection was accepted. */
+void score_accepted(void);
+
+/* So many connections are held that are not being served. */
+void score_parked(uint32_t count);
+
+/* So many bytes of an answer are out. */
+void score_wrote(size_t size);
 
 /* Does another worker of the pool say that it waits? */
 bool score_others_idle(void);

@@ -7,6 +7,7 @@
 #include "clients.h"
 #include "handoff.h"
 #include "libc.h"
+#include "score.h"
 #include "template.h"
 
 #include <errno.h>
@@ -92,6 +93,7 @@ static int take_connection(int listener)
 	client = clients_add(fd);
 	if (!client)
 		return 0;
+	score_accepted();
 	client->fresh = true;
 	client->born_ms = clients_now_ms();
 	client->peer = peer;
