@@ -132,16 +132,14 @@ static bool park(void)
 	return true;
 }
 
-/* Waits for the next request; false if the program shall see an end of file instead. */
-static bool next_request(void)
+/* Waits for the next request; NULL if the program shall see an end of file instead. */
+static struct client *next_request(void)
 {
 	for (;;) {
 		struct client *c = wait_next();
 
-		if (!c)
-			return false;
-		if (attach(c))
-			return true;
+		if (!c || attach(c))
+			return c;
 		clients_drop(c);
 	}
 }
@@ -206,22 +204,20 @@ static ssize_t next_of_same(struct client *c, void *data, size_t size)
 	return give(c, data, size);
 }
 
-enum change {
-	CHANGE_NONE = 0, /* the program shall see an end of file */
-	CHANGE_STAYS,	 /* the client can't be parked */
-	CHANGE_DONE,	 /* there is a client with a request */
-};
-
-/* Parks the client that was answered, if there is one, and waits for the next request. */
-static enum change change_client(void)
+/*
+ * Parks the client that was answered, if there is one, and waits for the next request. Returns
+ * whose it is: the same client's, not parked, if that was impossible; NULL if the program shall see
+ * an end of file.
+ */
+static struct client *change_client(void)
 {
-	enum change result = CHANGE_STAYS;
+	struct client *c = self.client;
 
 	rescue_enter();
-	if (!self.client || park())
-		result = next_request() ? CHANGE_DONE : CHANGE_NONE;
+	if (!c || park())
+		c = next_request();
 	rescue_leave();
-	return result;
+	return c;
 }
 
 ssize_t connection_read(void *data, size_t size)
@@ -232,15 +228,11 @@ ssize_t connection_read(void *data, size_t size)
 	if (self.shut)
 		return 0;
 	if (!c || client_is_answered(c)) {
-		switch (change_client()) {
-		case CHANGE_NONE:
+		c = change_client();
+		if (!c)
 			return 0;
-		case CHANGE_STAYS:
+		if (client_is_answered(c))
 			return next_of_same(c, data, size);
-		case CHANGE_DONE:
-			break;
-		}
-		c = self.client;
 	}
 	if (client_pending(c) == 0 && !c->input_ended) {
 		if (fits_in_record(c, size)) {

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* glibc's headers name the parameters with two underscores, which is not for us to do. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int accept(int fd, struct sockaddr *restrict addr, socklen_t *restrict len)
@@ -48,3 +50,4 @@ EXPORT int shutdown(int fd, int how)
 {
 	return lifecycle_shutdown(fd, how);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -94,6 +94,7 @@ static int send_batch(int out, const int fds[], size_t size, int wait_ms)
 static bool send_some(struct client *(*first)(void), int out, int wait_ms)
 {
 	struct client *sent[BATCH], *c = first();
+	uint32_t count = 0;
 	int fds[BATCH];
 	size_t size = 0;
 	bool done;
@@ -101,8 +102,8 @@ static bool send_some(struct client *(*first)(void), int out, int wait_ms)
 	if (!c)
 		return false;
 	batch = (struct batch){.abi = ABI_VERSION};
-	while (c && batch.count < BATCH && size < BATCH_BYTES) {
-		struct entry *e = &batch.entries[batch.count];
+	while (c && count < BATCH && size < BATCH_BYTES) {
+		struct entry *e = &batch.entries[count];
 
 		*e = (struct entry){.in = c->in,
 				    .phase = c->phase,
@@ -113,13 +114,14 @@ static bool send_some(struct client *(*first)(void), int out, int wait_ms)
 				    .peer = c->peer};
 		memcpy(bytes + size, c->buffer + c->start, e->pending);
 		size += e->pending;
-		fds[batch.count] = c->fd;
-		sent[batch.count++] = c;
+		fds[count] = c->fd;
+		sent[count++] = c;
 		clients_unlist(c);
 		c = first();
 	}
+	batch.count = count;
 	done = send_batch(out, fds, size, wait_ms) == 0;
-	for (uint32_t i = 0; i < batch.count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		if (done) {
 			clients_drop(sent[i]);
 			continue;
