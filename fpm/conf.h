@@ -86,6 +86,12 @@ struct conf_php {
  * @identity:		What its processes become; uid (uid_t)-1 = the manager's own identity
  * @pm:			pm
  * @max_children:	pm.max_children: number of slots, 1..10000
+ * @max_requests:	pm.max_requests: requests after which a worker is replaced, 0 = no limit
+ * @max_requests_jitter: pm.max_requests_jitter: up to so many are added, by chance
+ * @request_header_timeout_ms: Longest time that a request's head may take, 0 = any
+ * @keepalive_timeout_ms: listen.keepalive_timeout: longest time that an idle connection is kept,
+ *			0 = any
+ * @rescue:		pm.rescue: clients that wait at a busy worker are passed on to an idle one
  * @chdir:		chdir: working folder of its processes, NULL = the manager's
  * @clear_env:		clear_env: processes get only what @env says
  * @env:		env[...], @env_count of them
@@ -112,6 +118,11 @@ struct conf_pool {
 	struct identity identity;
 	enum conf_pm pm;
 	unsigned int max_children;
+	unsigned int max_requests;
+	unsigned int max_requests_jitter;
+	uint32_t request_header_timeout_ms;
+	uint32_t keepalive_timeout_ms;
+	bool rescue;
 	char *chdir;
 	bool clear_env;
 	struct conf_env *env;

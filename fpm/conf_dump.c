@@ -201,6 +201,11 @@ static void write_pool(FILE *out, const struct conf_pool *pool)
 	write_listen(out, pool);
 	write_identity(out, pool);
 	(void)fprintf(out, "pm = static\npm.max_children = %u\n", pool->max_children);
+	(void)fprintf(out, "pm.max_requests = %u\npm.max_requests_jitter = %u\n",
+		      pool->max_requests, pool->max_requests_jitter);
+	(void)fprintf(out, "pm.rescue = %s\n", pool->rescue ? "yes" : "no");
+	write_time(out, "request_header_timeout", pool->request_header_timeout_ms);
+	write_time(out, "listen.keepalive_timeout", pool->keepalive_timeout_ms);
 	(void)fprintf(out, "spawn = %s\n", conf_spawn_name(pool->spawn));
 	write_program(out, pool->argv);
 	if (pool->chdir != NULL)

@@ -55,6 +55,8 @@ static struct conf_pool *pool_new(const char *name, const struct conf_origin *or
 		.identity = {.uid = (uid_t)-1, .gid = (gid_t)-1},
 		.pm = CONF_PM_STATIC,
 		.clear_env = true,
+		.rescue = true,
+		.request_header_timeout_ms = CONF_HEADER_TIMEOUT_MS_DEFAULT,
 		.process_start_timeout_ms = CONF_START_TIMEOUT_MS_DEFAULT,
 		.spawn = CONF_SPAWN_TEMPLATE,
 	};

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* A worker's output pipe, lifeline and pidfd; a slot may have a retiring one beside it. */
-#define PER_SLOT    (2 * 3)
+#define PER_SLOT    (2 * 3 + 2)
 /* The loop, the log, templates, what scripts left behind, descriptors on their way. */
 #define PER_MANAGER (64 + OUTPUT_RELEASED_MAX)
 

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /*
@@ -236,6 +238,37 @@ void pool_slot_closed(struct pool *pool)
 		template_shutdown(pool->template);
 }
 
+/* Some worker has reached its request limit; the scoreboard says which. */
+static void attention_cb(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct pool *pool = w->data;
+	uint64_t count;
+
+	(void)loop, (void)revents;
+	if (read(w->fd, &count, sizeof(count)) == -1)
+		return;
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		slot_look(&pool->slots[i]);
+}
+
+/* What workers share besides their scoreboard. */
+static int open_shared(struct pool *pool)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (fd == -1 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pool->fresh) == -1) {
+		int error = errno;
+
+		if (fd != -1)
+			(void)close(fd);
+		return -error;
+	}
+	ev_io_init(&pool->attention, attention_cb, fd, EV_READ);
+	pool->attention.data = pool;
+	ev_io_start(pool->loop, &pool->attention);
+	return 0;
+}
+
 /* Start and stop */
 
 void pool_start(struct pool *pool)
@@ -318,16 +351,26 @@ struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int li
 	pool->data = data;
 	pool->library = library;
 	pool->board.fd = -1;
+	pool->fresh[0] = pool->fresh[1] = -1;
+	ev_io_init(&pool->attention, attention_cb, -1, EV_READ);
 	ev_timer_init(&pool->template_timer, template_timer_cb, 0., 0.);
 	ev_timer_init(&pool->ready_timer, ready_timer_cb, 0., 0.);
 	pool->template_timer.data = pool->ready_timer.data = pool;
 	pool->slots = calloc(conf->max_children, sizeof(*pool->slots));
 	if (!pool->slots)
 		goto fail;
-	for (unsigned int i = 0; i < conf->max_children; i++)
-		slot_init(&pool->slots[i], pool, i + 1);
-	/* A slot has two workers while one replaces the other. */
-	result = scoreboard_init(&pool->board, 2 * conf->max_children);
+	result = 0;
+	for (unsigned int i = 0; i < conf->max_children; i++) {
+		int initialised = slot_init(&pool->slots[i], pool, i + 1);
+
+		result = result == 0 ? initialised : result;
+	}
+	if (result == 0)
+		result = open_shared(pool);
+	/* A slot's worker, its successor, and those that retire. */
+	if (result == 0)
+		result =
+			scoreboard_init(&pool->board, (2 + SLOT_RETIRING_MAX) * conf->max_children);
 	if (result == 0)
 		result = prepare(pool, nofile, error, size);
 	if (result == 0)
@@ -350,6 +393,12 @@ void pool_free(struct pool *pool)
 	for (size_t i = 0; i < pool->shared_count; i++)
 		listener_close(&pool->shared[i]);
 	template_free(pool->template);
+	ev_io_stop(pool->loop, &pool->attention);
+	if (pool->attention.fd != -1)
+		(void)close(pool->attention.fd);
+	for (int i = 0; i < 2; i++)
+		if (pool->fresh[i] != -1)
+			(void)close(pool->fresh[i]);
 	scoreboard_done(&pool->board);
 	phpini_remove(pool->ini_dir);
 	environment_free(pool->envp);

@@ -39,6 +39,8 @@ enum pool_state {
  * @shared:		Listeners that every slot accepts on, @shared_count of them
  * @slots:		conf->max_children of them
  * @board:		Scoreboard
+ * @attention:		Watches the eventfd that a worker writes when it has reached its request limit
+ * @fresh:		Where workers that go busy pass new connections on to idle ones: in, out
  * @template:		Present template, NULL in exec mode and while there is none
  * @template_serial:	Number of templates started so far
  * @template_respawn:	Memory of their back-off
@@ -62,6 +64,8 @@ struct pool {
 	size_t shared_count;
 	struct slot *slots;
 	struct scoreboard board;
+	ev_io attention;
+	int fresh[2];
 	struct template *template;
 	unsigned int template_serial;
 	struct respawn template_respawn;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ void scoreboard_done(struct scoreboard *board)
 	size_t size = (size_t)board->count * sizeof(struct abi_score);
 
 	if (board->entries)
-		(void)munmap((void *)(uintptr_t)board->entries, size);
+		(void)munmap(board->entries, size);
 	if (board->used && board->fd != -1)
 		(void)close(board->fd);
 	free(board->used);
@@ -54,9 +55,7 @@ int scoreboard_take(struct scoreboard *board, uint32_t *ret_entry)
 		if (board->used[i])
 			continue;
 		board->used[i] = true;
-		board->entries[i].state = ABI_STATE_NONE;
-		board->entries[i].pid = 0;
-		board->entries[i].served = 0;
+		memset(&board->entries[i], 0, sizeof(board->entries[i]));
 		*ret_entry = i;
 		return 0;
 	}
@@ -66,11 +65,17 @@ int scoreboard_take(struct scoreboard *board, uint32_t *ret_entry)
 void scoreboard_give_back(struct scoreboard *board, uint32_t entry)
 {
 	board->used[entry] = false;
+	board->entries[entry].state = ABI_STATE_NONE;
 }
 
 struct abi_score scoreboard_read(const struct scoreboard *board, uint32_t entry)
 {
-	const volatile struct abi_score *e = &board->entries[entry];
+	struct abi_score copy;
 
-	return (struct abi_score){.state = e->state, .pid = e->pid, .served = e->served};
+	/* Its worker may be writing; every field is read once. */
+	memcpy(&copy, &board->entries[entry], sizeof(copy));
+	copy.method[ABI_METHOD_SIZE - 1] = '\0';
+	copy.uri[ABI_URI_SIZE - 1] = '\0';
+	copy.script[ABI_SCRIPT_SIZE - 1] = '\0';
+	return copy;
 }

@@ -17,7 +17,7 @@
  */
 struct scoreboard {
 	int fd;
-	volatile struct abi_score *entries;
+	struct abi_score *entries;
 	bool *used;
 	uint32_t count;
 };

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /*
  * Theory of operation
@@ -35,6 +37,7 @@ enum slot_event {
 	SLOT_EVENT_FAILED, /* @starting could not be made, and is gone */
 	SLOT_EVENT_ENDED,  /* @current has ended, and is gone */
 	SLOT_EVENT_TIMER,
+	SLOT_EVENT_LIMIT, /* @current has reached its request limit */
 	SLOT_EVENT_CLOSE,
 	SLOT_EVENT_MAX,
 };
@@ -178,8 +181,10 @@ static void no_worker(struct slot *slot)
 static int make_worker(struct slot *slot)
 {
 	int listeners[SLOT_LISTENERS_MAX];
-	struct slot_worker_start start = {
-		.pool = slot->pool, .slot_number = slot->number, .listeners = listeners};
+	struct slot_worker_start start = {.pool = slot->pool,
+					  .slot_number = slot->number,
+					  .handoff = slot->handoff,
+					  .listeners = listeners};
 	struct slot_worker *worker;
 	int result;
 
@@ -218,12 +223,17 @@ static void start_or_wait(struct slot *slot)
 
 static void replace(struct slot *slot)
 {
-	if (!pool_can_spawn(slot->pool) ||
-	    slot_worker_template(slot->current) == slot->pool->template_serial)
+	if (!pool_can_spawn(slot->pool))
 		return;
 	/* Failure leaves the old worker in place; the next call tries again. */
 	if (make_worker(slot) == 0)
 		slot->state = SLOT_REPLACING;
+}
+
+static void replace_if_older(struct slot *slot)
+{
+	if (slot_worker_template(slot->current) != slot->pool->template_serial)
+		replace(slot);
 }
 
 static void up(struct slot *slot)
@@ -295,10 +305,12 @@ static const slot_action_fn actions[SLOT_STATE_MAX][SLOT_EVENT_MAX] = {
 			   [SLOT_EVENT_UP] = up,
 			   [SLOT_EVENT_FAILED] = failed,
 			   [SLOT_EVENT_CLOSE] = close_workers},
-	[SLOT_UP] = {[SLOT_EVENT_START] = replace,
+	[SLOT_UP] = {[SLOT_EVENT_START] = replace_if_older,
+		     [SLOT_EVENT_LIMIT] = replace,
 		     [SLOT_EVENT_ENDED] = start_or_wait,
 		     [SLOT_EVENT_CLOSE] = close_workers},
 	[SLOT_REPLACING] = {[SLOT_EVENT_START] = ignore,
+			    [SLOT_EVENT_LIMIT] = ignore,
 			    [SLOT_EVENT_UP] = up_replaced,
 			    [SLOT_EVENT_FAILED] = keep_old,
 			    [SLOT_EVENT_ENDED] = wait_for_starting,
@@ -307,6 +319,7 @@ static const slot_action_fn actions[SLOT_STATE_MAX][SLOT_EVENT_MAX] = {
 			  [SLOT_EVENT_TIMER] = start,
 			  [SLOT_EVENT_CLOSE] = close_workers},
 	[SLOT_CLOSED] = {[SLOT_EVENT_START] = ignore,
+			 [SLOT_EVENT_LIMIT] = ignore,
 			 [SLOT_EVENT_ENDED] = tell_if_closed,
 			 [SLOT_EVENT_CLOSE] = ignore},
 };
@@ -328,16 +341,26 @@ static void timer_cb(struct ev_loop *loop, ev_timer *w, int revents)
 	dispatch(w->data, SLOT_EVENT_TIMER);
 }
 
-void slot_init(struct slot *slot, struct pool *pool, unsigned int number)
+int slot_init(struct slot *slot, struct pool *pool, unsigned int number)
 {
-	*slot = (struct slot){.pool = pool, .number = number};
+	*slot = (struct slot){.pool = pool, .number = number, .handoff = {-1, -1}};
 	ev_timer_init(&slot->timer, timer_cb, 0., 0.);
 	slot->timer.data = slot;
+	if (pool->conf->spawn == CONF_SPAWN_TEMPLATE &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, slot->handoff) == -1)
+		return -errno;
+	return 0;
 }
 
 void slot_start(struct slot *slot)
 {
 	dispatch(slot, SLOT_EVENT_START);
+}
+
+void slot_look(struct slot *slot)
+{
+	if (slot->current && slot_worker_wants_successor(slot->current))
+		dispatch(slot, SLOT_EVENT_LIMIT);
 }
 
 void slot_close(struct slot *slot)
@@ -363,6 +386,9 @@ void slot_done(struct slot *slot)
 		slot_worker_free(slot->retiring[i]);
 	for (size_t i = 0; i < slot->listener_count; i++)
 		listener_close(&slot->listeners[i]);
+	for (int i = 0; i < 2; i++)
+		if (slot->handoff[i] != -1)
+			(void)close(slot->handoff[i]);
 	free(slot->listeners);
 }
 

@@ -33,6 +33,7 @@ enum slot_state {
  * @number:	Number from 1
  * @state:	State
  * @listeners:	Its own listeners, @listener_count of them; shared ones are the pool's
+ * @handoff:	Where a worker's connections arrive, and where they go when it leaves
  * @current:	Worker that serves, NULL if there is none
  * @starting:	Worker that is being made, NULL if there is none
  * @retiring:	Workers that were asked to leave, NULL where there is none
@@ -47,6 +48,7 @@ struct slot {
 	enum slot_state state;
 	struct listener *listeners;
 	size_t listener_count;
+	int handoff[2];
 	struct slot_worker *current;
 	struct slot_worker *starting;
 	struct slot_worker *retiring[SLOT_RETIRING_MAX];
@@ -58,11 +60,13 @@ struct slot {
 
 /**
  * slot_init() - an empty slot without listeners
- * @slot:	Storage
+ * @slot:	Storage, released by slot_done()
  * @pool:	Its pool
  * @number:	Number from 1
+ *
+ * Return: 0 or negative errno
  */
-void slot_init(struct slot *slot, struct pool *pool, unsigned int number);
+int slot_init(struct slot *slot, struct pool *pool, unsigned int number);
 
 /**
  * slot_start() - have a worker, of the pool's present template
@@ -73,6 +77,12 @@ void slot_init(struct slot *slot, struct pool *pool, unsigned int number);
  * until this is called again.
  */
 void slot_start(struct slot *slot);
+
+/**
+ * slot_look() - see whether its worker has reached its request limit, and replace it
+ * @slot:	Slot
+ */
+void slot_look(struct slot *slot);
 
 /**
  * slot_close() - ask every worker to leave and start no more

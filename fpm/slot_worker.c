@@ -89,6 +89,14 @@ static void spawned_cb(struct template_ticket *ticket, pid_t pid, int pidfd, int
 	w->events->up(w);
 }
 
+/* Workers that start together must not all leave together. */
+static uint32_t request_limit(const struct conf_pool *conf)
+{
+	if (conf->max_requests == 0)
+		return 0;
+	return conf->max_requests + (uint32_t)(drand48() * (conf->max_requests_jitter + 1.));
+}
+
 static int start_from_template(struct slot_worker *w, const struct slot_worker_start *start,
 			       int output)
 {
@@ -112,9 +120,18 @@ static int start_from_template(struct slot_worker *w, const struct slot_worker_s
 	w->ticket.score = w->score;
 	w->ticket.scores = w->pool->board.count;
 	w->ticket.spawned = spawned_cb;
+	w->ticket.max_requests = request_limit(w->pool->conf);
+	w->ticket.header_timeout_ms = w->pool->conf->request_header_timeout_ms;
+	w->ticket.keepalive_timeout_ms = w->pool->conf->keepalive_timeout_ms;
+	w->ticket.rescue = w->pool->conf->rescue && w->pool->conf->max_children > 1;
 	w->ticket.fds[ABI_SPAWN_FD_OUTPUT] = output;
 	w->ticket.fds[ABI_SPAWN_FD_LIFELINE] = lifeline[0];
 	w->ticket.fds[ABI_SPAWN_FD_SCOREBOARD] = w->pool->board.fd;
+	w->ticket.fds[ABI_SPAWN_FD_ATTENTION] = w->pool->attention.fd;
+	w->ticket.fds[ABI_SPAWN_FD_FRESH_IN] = w->pool->fresh[0];
+	w->ticket.fds[ABI_SPAWN_FD_FRESH_OUT] = w->pool->fresh[1];
+	w->ticket.fds[ABI_SPAWN_FD_HANDOFF_IN] = start->handoff[0];
+	w->ticket.fds[ABI_SPAWN_FD_HANDOFF_OUT] = start->handoff[1];
 	memcpy(w->ticket.fds + ABI_SPAWN_FD_LISTENER, start->listeners,
 	       start->listener_count * sizeof(int));
 	w->ticket.fd_count = ABI_SPAWN_FD_LISTENER + start->listener_count;
@@ -242,6 +259,12 @@ uint64_t slot_worker_served(const struct slot_worker *worker)
 const char *slot_worker_last_words(const struct slot_worker *worker)
 {
 	return output_last(worker->output);
+}
+
+bool slot_worker_wants_successor(const struct slot_worker *worker)
+{
+	return worker->has_score &&
+	       scoreboard_read(&worker->pool->board, worker->score).wants_successor;
 }
 
 bool slot_worker_is_busy(const struct slot_worker *worker)

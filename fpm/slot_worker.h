@@ -27,12 +27,14 @@ struct slot_worker_events {
  * struct slot_worker_start - how workers of a pool are made
  * @pool:	Their pool
  * @slot_number: Slot number from 1
+ * @handoff:	The slot's pair of sockets for connections: where they arrive, where they go
  * @listeners:	Listening sockets
  * @listener_count: Entries of @listeners
  */
 struct slot_worker_start {
 	struct pool *pool;
 	unsigned int slot_number;
+	const int *handoff;
 	const int *listeners;
 	unsigned int listener_count;
 };
@@ -82,6 +84,9 @@ uint64_t slot_worker_served(const struct slot_worker *worker);
 
 /* The last line that it printed, "" if none. */
 const char *slot_worker_last_words(const struct slot_worker *worker);
+
+/* True once it has reached its request limit. */
+bool slot_worker_wants_successor(const struct slot_worker *worker);
 
 /* True while it says that it has a connection. */
 bool slot_worker_is_busy(const struct slot_worker *worker);

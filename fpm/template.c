@@ -99,6 +99,10 @@ static void send_tickets(struct template *t)
 			.slot = ticket->slot,
 			.score = ticket->score,
 			.scores = ticket->scores,
+			.max_requests = ticket->max_requests,
+			.header_timeout_ms = ticket->header_timeout_ms,
+			.keepalive_timeout_ms = ticket->keepalive_timeout_ms,
+			.rescue = ticket->rescue,
 			.listeners = (uint32_t)(ticket->fd_count - ABI_SPAWN_FD_LISTENER),
 		};
 

@@ -21,6 +21,10 @@ struct template_ticket;
  * @slot:	Slot number
  * @score:	Entry of the scoreboard
  * @scores:	Entries that the scoreboard has
+ * @max_requests: Requests after which the worker wants a successor, 0 = none
+ * @header_timeout_ms: Longest time that a request's head may take, 0 = any
+ * @keepalive_timeout_ms: Longest time that an idle connection is kept, 0 = any
+ * @rescue:	Its clients are passed on to idle workers while it is busy
  * @fds:	In the order of enum abi_spawn_fd; open until @spawned, then its owner's to close
  * @fd_count:	Entries of @fds
  * @spawned:	Called once: with the worker's pid and pidfd (taken over), or with @error,
@@ -30,6 +34,10 @@ struct template_ticket {
 	uint32_t slot;
 	uint32_t score;
 	uint32_t scores;
+	uint32_t max_requests;
+	uint32_t header_timeout_ms;
+	uint32_t keepalive_timeout_ms;
+	bool rescue;
 	int fds[ABI_SPAWN_FDS_MAX];
 	size_t fd_count;
 	void (*spawned)(struct template_ticket *ticket, pid_t pid, int pidfd, int error);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes whenever anything below does. */
-#define ABI_VERSION 1U
+#define ABI_VERSION 2U
 
 /*
  * Inherited by a template: its end of the control socket and the library itself, which is
@@ -37,10 +37,15 @@ enum abi_type {
 
 /* Descriptors of an ABI_SPAWN. */
 enum abi_spawn_fd {
-	ABI_SPAWN_FD_OUTPUT = 0, /* becomes 1 and 2 */
-	ABI_SPAWN_FD_LIFELINE,	 /* readable (end of file) when the worker is to leave */
-	ABI_SPAWN_FD_SCOREBOARD, /* memfd of struct abi_score[] */
-	ABI_SPAWN_FD_LISTENER,	 /* the first of abi_message.listeners */
+	ABI_SPAWN_FD_OUTPUT = 0,  /* becomes 1 and 2 */
+	ABI_SPAWN_FD_LIFELINE,	  /* readable (end of file) when the worker is to leave */
+	ABI_SPAWN_FD_SCOREBOARD,  /* memfd of struct abi_score[] */
+	ABI_SPAWN_FD_ATTENTION,	  /* eventfd: written when our entry wants to be looked at */
+	ABI_SPAWN_FD_HANDOFF_IN,  /* where the slot's last worker puts its connections */
+	ABI_SPAWN_FD_HANDOFF_OUT, /* where we put ours */
+	ABI_SPAWN_FD_FRESH_IN,	  /* where any worker of the pool puts connections that wait */
+	ABI_SPAWN_FD_FRESH_OUT,	  /* where we put ours */
+	ABI_SPAWN_FD_LISTENER,	  /* the first of abi_message.listeners */
 };
 
 #define ABI_LISTENERS_MAX 64
@@ -56,6 +61,10 @@ enum abi_spawn_fd {
  * @score:		ABI_SPAWN: index into the scoreboard
  * @scores:		ABI_SPAWN: entries that the scoreboard has
  * @listeners:		ABI_SPAWN: number of listeners
+ * @max_requests:	ABI_SPAWN: requests after which the worker wants a successor, 0 = none
+ * @header_timeout_ms:	ABI_SPAWN: longest time that a request's head may take, 0 = any
+ * @keepalive_timeout_ms: ABI_SPAWN: longest time that an idle connection is kept, 0 = any
+ * @rescue:		ABI_SPAWN: clients that wait at a busy worker are passed on to an idle one
  * @pid:		READY, SPAWNED, EXITED
  * @error:		SPAWNED: errno if there is no worker, else 0
  * @status:		EXITED: as wait4() gives it
@@ -74,17 +83,21 @@ struct abi_message {
 	uint32_t score;
 	uint32_t scores;
 	uint32_t listeners;
+	uint32_t max_requests;
+	uint32_t header_timeout_ms;
+	uint32_t keepalive_timeout_ms;
+	uint32_t rescue;
+	uint32_t reserved;
 	int32_t pid;
 	int32_t error;
 	int32_t status;
 	uint32_t threads;
 	uint32_t descriptors;
-	uint32_t reserved;
 	int64_t max_rss_kib;
 	int64_t user_us;
 	int64_t system_us;
 };
-_Static_assert(sizeof(struct abi_message) == 88, "no padding: both sides may differ in compiler");
+_Static_assert(sizeof(struct abi_message) == 104, "no padding: both sides may differ in compiler");
 
 enum abi_state {
 	ABI_STATE_NONE = 0, /* nobody writes here */
@@ -92,21 +105,43 @@ enum abi_state {
 	ABI_STATE_BUSY,	    /* has a connection */
 };
 
+#define ABI_METHOD_SIZE 16
+#define ABI_URI_SIZE	192
+#define ABI_SCRIPT_SIZE 192
+
 /**
  * struct abi_score - one worker's entry of the scoreboard
- * @state:	enum abi_state
- * @pid:	Its writer
- * @served:	Requests that it has answered
+ * @state:		enum abi_state
+ * @pid:		Its writer
+ * @wants_successor:	It has reached its request limit
+ * @parked:		Connections that it holds and does not serve at the moment
+ * @served:		Requests that it has answered
+ * @accepted:		Connections that it has accepted
+ * @bytes:		Bytes that it has answered with, of all requests
+ * @since_ns:		When it came to its state: CLOCK_MONOTONIC_COARSE, nanoseconds
+ * @method:		REQUEST_METHOD of the present request, or the last one
+ * @uri:		REQUEST_URI of it, cut to fit
+ * @script:		SCRIPT_FILENAME of it, cut to fit
  *
  * One writer, the worker; the manager clears it before the worker is forked and reads it after.
- * Pool code can write here too, so the manager takes it for a hint and never for an index.
+ * Texts may be torn when they are read while they change; they end in a NUL whatever happens, as
+ * the last byte is never written. Pool code can write here too, so the manager takes everything for
+ * a hint and nothing for an index.
  */
 struct abi_score {
 	uint32_t state;
 	int32_t pid;
+	uint32_t wants_successor;
+	uint32_t parked;
 	uint64_t served;
-	uint8_t reserved[48];
+	uint64_t accepted;
+	uint64_t bytes;
+	uint64_t since_ns;
+	char method[ABI_METHOD_SIZE];
+	char uri[ABI_URI_SIZE];
+	char script[ABI_SCRIPT_SIZE];
+	uint8_t reserved[64];
 };
-_Static_assert(sizeof(struct abi_score) == 64, "one cache line");
+_Static_assert(sizeof(struct abi_score) == 512, "whole cache lines");
 
 #endif

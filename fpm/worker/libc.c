@@ -30,11 +30,35 @@ static int direct_close(int fd)
 	return (int)syscall(SYS_close, fd);
 }
 
+static ssize_t direct_read(int fd, void *data, size_t size)
+{
+	return syscall(SYS_read, fd, data, size);
+}
+
+static ssize_t direct_recv(int fd, void *data, size_t size, int flags)
+{
+	return syscall(SYS_recvfrom, fd, data, size, flags, NULL, NULL);
+}
+
+static int direct_poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+	return (int)syscall(SYS_poll, fds, count, timeout);
+}
+
+static int direct_shutdown(int fd, int how)
+{
+	return (int)syscall(SYS_shutdown, fd, how);
+}
+
 static struct libc_calls calls = {
 	.accept = direct_accept,
 	.accept4 = direct_accept4,
 	.write = direct_write,
 	.close = direct_close,
+	.read = direct_read,
+	.recv = direct_recv,
+	.poll = direct_poll,
+	.shutdown = direct_shutdown,
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -53,6 +77,10 @@ static void bind_all(void)
 	bind_next("accept4", &calls.accept4);
 	bind_next("write", &calls.write);
 	bind_next("close", &calls.close);
+	bind_next("read", &calls.read);
+	bind_next("recv", &calls.recv);
+	bind_next("poll", &calls.poll);
+	bind_next("shutdown", &calls.shutdown);
 }
 
 void libc_bind(void)

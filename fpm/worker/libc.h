@@ -3,6 +3,7 @@
 #ifndef FPM_WORKER_LIBC_H
 #define FPM_WORKER_LIBC_H
 
+#include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -12,6 +13,10 @@ struct libc_calls {
 	int (*accept4)(int fd, struct sockaddr *addr, socklen_t *len, int flags);
 	ssize_t (*write)(int fd, const void *data, size_t size);
 	int (*close)(int fd);
+	ssize_t (*read)(int fd, void *data, size_t size);
+	ssize_t (*recv)(int fd, void *data, size_t size, int flags);
+	int (*poll)(struct pollfd *fds, nfds_t count, int timeout);
+	int (*shutdown)(int fd, int how);
 };
 
 /**

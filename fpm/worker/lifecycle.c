@@ -3,7 +3,6 @@
 
 #include "lifecycle.h"
 
-#include "accept.h"
 #include "connection.h"
 #include "environment.h"
 #include "libc.h"
@@ -48,7 +47,6 @@ static void forked_child(void)
 		return;
 	role = LIFECYCLE_COPY;
 	connection_abandon();
-	accept_abandon();
 	score_abandon();
 }
 
@@ -62,6 +60,13 @@ __attribute__((constructor)) static void lifecycle_start(void)
 		(void)pthread_atfork(NULL, NULL, forked_child);
 	}
 	errno = saved_errno;
+}
+
+/* However the process ends, short of a signal, its clients go to its successor. */
+__attribute__((destructor)) static void lifecycle_end(void)
+{
+	if (role == LIFECYCLE_WORKER)
+		connection_leave();
 }
 
 /* Returns 0 if this process is a worker now, else -1 with errno set for the program to leave. */
@@ -94,32 +99,47 @@ int lifecycle_accept(int fd, struct sockaddr *addr, socklen_t *len)
 {
 	if (fd != STDIN_FILENO || role == LIFECYCLE_OUTSIDE)
 		return libc_calls()->accept(fd, addr, len);
-	return enter() == 0 ? accept_next(addr, len, 0) : -1;
+	return enter() == 0 ? connection_accept(addr, len, 0) : -1;
 }
 
 int lifecycle_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
 {
 	if (fd != STDIN_FILENO || role == LIFECYCLE_OUTSIDE)
 		return libc_calls()->accept4(fd, addr, len, flags);
-	return enter() == 0 ? accept_next(addr, len, flags) : -1;
+	return enter() == 0 ? connection_accept(addr, len, flags) : -1;
+}
+
+/* The connection exists in a worker only, so most calls are told apart by one comparison. */
+
+ssize_t lifecycle_read(int fd, void *data, size_t size)
+{
+	return connection_is(fd) ? connection_read(data, size) : libc_calls()->read(fd, data, size);
 }
 
 ssize_t lifecycle_write(int fd, const void *data, size_t size)
 {
-	ssize_t written = libc_calls()->write(fd, data, size);
+	return connection_is(fd) ? connection_write(data, size)
+				 : libc_calls()->write(fd, data, size);
+}
 
-	if (written <= 0 || role != LIFECYCLE_WORKER || !connection_is(fd))
-		return written;
-	for (unsigned int ends = connection_wrote(data, (size_t)written); ends > 0; ends--) {
-		score_served();
-		score_idle();
-	}
-	return written;
+ssize_t lifecycle_recv(int fd, void *data, size_t size, int flags)
+{
+	return connection_is(fd) ? connection_recv(data, size, flags)
+				 : libc_calls()->recv(fd, data, size, flags);
+}
+
+int lifecycle_poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+	return count == 1 && connection_is(fds->fd) ? connection_poll(fds, timeout)
+						    : libc_calls()->poll(fds, count, timeout);
+}
+
+int lifecycle_shutdown(int fd, int how)
+{
+	return connection_is(fd) ? connection_shutdown(how) : libc_calls()->shutdown(fd, how);
 }
 
 int lifecycle_close(int fd)
 {
-	if (connection_is(fd))
-		connection_closed();
-	return libc_calls()->close(fd);
+	return connection_is(fd) ? connection_close() : libc_calls()->close(fd);
 }

@@ -3,6 +3,7 @@
 #ifndef FPM_WORKER_LIFECYCLE_H
 #define FPM_WORKER_LIFECYCLE_H
 
+#include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -32,24 +33,15 @@ int lifecycle_accept(int fd, struct sockaddr *addr, socklen_t *len);
  */
 int lifecycle_accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags);
 
-/**
- * lifecycle_write() - write(), likewise
- * @fd:		As for write()
- * @data:	As for write()
- * @size:	As for write()
- *
- * A worker notes what it answers to its client.
- *
- * Return: as for write()
+/*
+ * The same for the calls that a program makes on the connection that accept() gave it: in a worker
+ * connection.h says what they do, everywhere else they are the C library's.
  */
+ssize_t lifecycle_read(int fd, void *data, size_t size);
 ssize_t lifecycle_write(int fd, const void *data, size_t size);
-
-/**
- * lifecycle_close() - close(), likewise
- * @fd:		As for close()
- *
- * Return: as for close()
- */
+ssize_t lifecycle_recv(int fd, void *data, size_t size, int flags);
+int lifecycle_poll(struct pollfd *fds, nfds_t count, int timeout);
+int lifecycle_shutdown(int fd, int how);
 int lifecycle_close(int fd);
 
 #endif

@@ -4,44 +4,106 @@
 #include "score.h"
 
 #include "abi.h"
+#include "head.h"
+#include "template.h"
 
 #include <stddef.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct abi_score nowhere;
-static volatile struct abi_score *own = &nowhere;
+static struct abi_score *own = &nowhere;
+static const volatile struct abi_score *board;
+static uint32_t board_count;
+static uint32_t max_requests;
+static int attention = -1;
 
-void score_open(int fd, uint32_t entry, uint32_t entries)
+static void change_state(uint32_t state)
 {
-	size_t size = (size_t)entries * sizeof(struct abi_score);
-	void *board = MAP_FAILED;
+	struct timespec now;
 
-	if (entry < entries)
-		board = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	own->since_ns = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+	/* Siblings look at it to find out who could help them. */
+	__atomic_store_n(&own->state, state, __ATOMIC_RELEASE);
+}
+
+void score_open(const struct template_worker *worker)
+{
+	const struct abi_message *m = &worker->message;
+	int fd = worker->fds[ABI_SPAWN_FD_SCOREBOARD];
+	void *mapped = MAP_FAILED;
+
+	if (m->score < m->scores)
+		mapped = mmap(NULL, (size_t)m->scores * sizeof(struct abi_score),
+			      PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)close(fd);
-	own = board == MAP_FAILED ? &nowhere : (struct abi_score *)board + entry;
+	if (mapped != MAP_FAILED) {
+		board = mapped;
+		board_count = m->scores;
+		own = (struct abi_score *)mapped + m->score;
+	}
+	max_requests = m->max_requests;
+	attention = worker->fds[ABI_SPAWN_FD_ATTENTION];
 	own->pid = getpid();
-	own->served = 0;
-	own->state = ABI_STATE_IDLE;
+	change_state(ABI_STATE_IDLE);
 }
 
 void score_idle(void)
 {
-	own->state = ABI_STATE_IDLE;
+	change_state(ABI_STATE_IDLE);
 }
 
-void score_busy(void)
+void score_busy(const uint8_t *head, size_t size)
 {
-	own->state = ABI_STATE_BUSY;
+	const struct head_text texts[] = {
+		{"REQUEST_METHOD", own->method, ABI_METHOD_SIZE - 1},
+		{"REQUEST_URI", own->uri, ABI_URI_SIZE - 1},
+		{"SCRIPT_FILENAME", own->script, ABI_SCRIPT_SIZE - 1},
+	};
+
+	change_state(ABI_STATE_BUSY);
+	head_read(head, size, texts, sizeof(texts) / sizeof(texts[0]));
+}
+
+void score_accepted(void)
+{
+	own->accepted++;
+}
+
+void score_parked(uint32_t count)
+{
+	own->parked = count;
+}
+
+void score_wrote(size_t size)
+{
+	own->bytes += size;
 }
 
 void score_served(void)
 {
+	const uint64_t one = 1;
+
 	own->served++;
+	if (max_requests == 0 || own->served < max_requests || own->wants_successor)
+		return;
+	own->wants_successor = 1;
+	/* A full eventfd has woken the manager already. */
+	(void)!write(attention, &one, sizeof(one));
+}
+
+bool score_others_idle(void)
+{
+	for (uint32_t i = 0; i < board_count; i++)
+		if (board[i].state == ABI_STATE_IDLE && &board[i] != own)
+			return true;
+	return false;
 }
 
 void score_abandon(void)
 {
 	own = &nowhere;
+	max_requests = 0;
 }

@@ -3,9 +3,10 @@
 
 #include "setup.h"
 
-#include "accept.h"
+#include "rescue.h"
 #include "score.h"
 #include "template.h"
+#include "wait.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +57,10 @@ int setup_worker(const struct template_worker *worker)
 	(void)setpgid(0, 0);
 	if (redirect(worker->fds[ABI_SPAWN_FD_OUTPUT]) == -1)
 		return -1;
-	score_open(worker->fds[ABI_SPAWN_FD_SCOREBOARD], worker->message.score,
-		   worker->message.scores);
-	return accept_init(worker) == -1 ? complain("listeners") : 0;
+	score_open(worker);
+	if (wait_init(worker) == -1)
+		return complain("listeners");
+	if (worker->message.rescue)
+		rescue_start();
+	return 0;
 }

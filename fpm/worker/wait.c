@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a worker waits: for its listeners, its clients, its predecessor's clients, its lifeline. */
+
+#include "wait.h"
+
+#include "abi.h"
+#include "clients.h"
+#include "handoff.h"
+#include "libc.h"
+#include "score.h"
+#include "template.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/*
+ * Theory of operation
+ *
+ * One epoll set, made after the fork, watches everything. Listeners are level-triggered: with
+ * maxevents = 1 the kernel puts the one it returned at the end of its ready list, so they take
+ * turns with each other and with clients, which are edge-triggered. EPOLLEXCLUSIVE wakes one
+ * worker a connection when a pool shares a listener.
+ *
+ * Each round takes one event from the kernel and one ready client from our own queue, so a client
+ * that has sent several requests at once gets its turn behind those that became ready meanwhile.
+ *
+ * The lifeline's end of file says that the worker is to leave, or that the manager is gone. It
+ * is looked at only here, between two requests, so whatever runs is finished first.
+ */
+static struct {
+	int epoll;
+	int lifeline;
+	int listeners[ABI_LISTENERS_MAX];
+	size_t listener_count;
+	bool over;
+} self = {.epoll = -1, .lifeline = -1};
+
+/* Data of an epoll event: a client's address, or one of these, which are none. */
+static char lifeline_mark, handoff_mark, fresh_mark;
+
+static int watch(int fd, uint32_t events, void *data)
+{
+	struct epoll_event event = {.events = events, .data.ptr = data};
+
+	return epoll_ctl(self.epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+int wait_init(const struct template_worker *worker)
+{
+	const struct clients_limits limits = {
+		.header_timeout_ms = worker->message.header_timeout_ms,
+		.keepalive_timeout_ms = worker->message.keepalive_timeout_ms,
+	};
+
+	self.lifeline = worker->fds[ABI_SPAWN_FD_LIFELINE];
+	self.listener_count = worker->message.listeners;
+	self.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (self.epoll == -1 || clients_init(self.epoll, &limits) == -1 ||
+	    watch(self.lifeline, EPOLLIN, &lifeline_mark) == -1)
+		return -1;
+	handoff_init(worker->fds);
+	if (watch(worker->fds[ABI_SPAWN_FD_HANDOFF_IN], EPOLLIN, &handoff_mark) == -1 ||
+	    watch(worker->fds[ABI_SPAWN_FD_FRESH_IN], EPOLLIN | EPOLLEXCLUSIVE, &fresh_mark) == -1)
+		return -1;
+	for (size_t i = 0; i < self.listener_count; i++) {
+		self.listeners[i] = worker->fds[ABI_SPAWN_FD_LISTENER + i];
+		if (watch(self.listeners[i], EPOLLIN | EPOLLEXCLUSIVE, &self.listeners[i]) == -1)
+			return -1;
+	}
+	return 0;
+}
+
+static bool is_listener(const void *data)
+{
+	return (const int *)data >= self.listeners &&
+	       (const int *)data < self.listeners + self.listener_count;
+}
+
+/* Returns -1 with errno if accept4() failed in a way that the program should know of. */
+static int take_connection(int listener)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	int fd = libc_calls()->accept4(listener, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC);
+	struct client *client;
+
+	if (fd == -1)
+		return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR ? 0 : -1;
+	client = clients_add(fd);
+	if (!client)
+		return 0;
+	score_accepted();
+	client->fresh = true;
+	client->born_ms = clients_now_ms();
+	client->peer = peer;
+	client->peer_len = len;
+	clients_read(client);
+	return 0;
+}
+
+/* Takes at most one event; returns -1 with errno if the program is to know. */
+static int take_event(int timeout_ms)
+{
+	struct epoll_event event;
+	int n = epoll_wait(self.epoll, &event, 1, timeout_ms);
+
+	if (n <= 0)
+		return n;
+	if (event.data.ptr == &lifeline_mark) {
+		self.over = true;
+		handoff_send_all();
+		errno = EINVAL;
+		return -1;
+	}
+	if (event.data.ptr == &handoff_mark)
+		handoff_receive();
+	else if (event.data.ptr == &fresh_mark)
+		handoff_receive_fresh();
+	else if (is_listener(event.data.ptr))
+		return take_connection(*(int *)event.data.ptr);
+	else
+		clients_read(event.data.ptr);
+	return 0;
+}
+
+struct client *wait_next(void)
+{
+	for (;;) {
+		int timeout_ms = clients_expire();
+		struct client *client;
+
+		if (self.over) {
+			errno = EINVAL;
+			return NULL;
+		}
+		if (take_event(clients_have_ready() ? 0 : timeout_ms) == -1)
+			return NULL;
+		client = clients_ready();
+		if (client)
+			return client;
+	}
+}
+
+bool wait_take_ready(void)
+{
+	struct epoll_event event;
+
+	if (clients_have_ready())
+		return true;
+	if (epoll_wait(self.epoll, &event, 1, 0) != 1 || event.data.ptr == &lifeline_mark)
+		return false;
+	/* What a sibling has passed on is for one that idles. */
+	if (event.data.ptr == &fresh_mark)
+		return false;
+	if (event.data.ptr == &handoff_mark)
+		handoff_receive();
+	else if (is_listener(event.data.ptr))
+		(void)take_connection(*(int *)event.data.ptr);
+	else
+		clients_read(event.data.ptr);
+	return true;
+}
+
+int wait_is_over(void)
+{
+	return self.over;
+}
+
+void wait_abandon(void)
+{
+	/* The set is shared with the worker: closing this copy leaves its entries alone. */
+	(void)close(self.epoll);
+	(void)close(self.lifeline);
+	for (size_t i = 0; i < self.listener_count; i++)
+		(void)close(self.listeners[i]);
+}
