@@ -59,13 +59,22 @@ for p in $pools; do
 	check "$p: slot 1 serves when the cause is gone" get_ok -t 20 "$T/$p-1.sock" /x
 done
 
-# One that served makes the back-off forget: its end costs no wait.
+# One that served makes the back-off forget: its end costs no wait, and a storm begins anew.
 old=$(get "$T/t3-1.sock" /x)
 get_ok "$T/t3-1.sock" /x
 sleep 0.15 # ten starts a second at most
 kill -9 "$old"
 check "served again: a successor" get_ok "$T/t3-1.sock" /x
 contains "served again: no wait" "$LOG" "slot 1 pid $old: ended with .* requests?\$"
+first_waits() {
+	grep 'pool t3 slot 1 pid' "$LOG" | grep -c ' exit status 3 .*next start in 0\.1 s'
+}
+before=$(first_waits)
+old=$(get "$T/t3-1.sock" /x)
+echo 3 >"$T/mood.t3"
+kill -9 "$old"
+more() { [ "$(first_waits)" -gt "$before" ]; }
+check "served again: the first wait of the next storm is short" until_true 10 more
 berth_stop
 equal "exit status" "$STATUS" 0
 
