@@ -6,6 +6,7 @@
 #include "address.h"
 #include "identity.h"
 #include "log.h"
+#include "peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,6 +82,8 @@ struct conf_php {
  * @listen_uid:		Owner of its unix sockets, (uid_t)-1 = leave alone
  * @listen_gid:		Group of its unix sockets, (gid_t)-1 = leave alone
  * @listen_mode:	listen.mode
+ * @allowed_uids:	listen.allowed_uids as it was written, NULL if it was not
+ * @peers:		listen.allowed_clients, and whom @allowed_uids stands for
  * @user:		user: name or number, NULL if not given
  * @group:		group: name or number, NULL if not given
  * @identity:		What its processes become; uid (uid_t)-1 = the manager's own identity
@@ -113,6 +116,8 @@ struct conf_pool {
 	uid_t listen_uid;
 	gid_t listen_gid;
 	mode_t listen_mode;
+	char *allowed_uids;
+	struct peers peers;
 	char *user;
 	char *group;
 	struct identity identity;

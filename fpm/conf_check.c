@@ -256,6 +256,7 @@ void conf_check_pool(struct conf_builder *builder, struct conf_section *section,
 	check_required(builder, section);
 	check_children_variable(builder, section);
 	parse_listen(builder, section);
+	conf_check_peers(builder, section);
 	if (conf_place_find(section, "process_control_timeout", NULL) == NULL)
 		pool->process_control_timeout_ms = builder->conf->process_control_timeout_ms;
 	if (rules->euid != 0) {

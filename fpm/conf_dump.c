@@ -4,6 +4,7 @@
 
 #include "conf.h"
 #include "conf_internal.h"
+#include "worker/abi.h"
 
 #include <ctype.h>
 #include <grp.h>
@@ -157,6 +158,21 @@ static void write_sockets(FILE *out, const struct conf_pool *pool, const struct 
 	}
 }
 
+static void write_peers(FILE *out, const struct conf_pool *pool)
+{
+	const struct peers *const peers = &pool->peers;
+	char text[PEERS_TEXT_MAX];
+
+	if (peers->network_count > 0)
+		(void)fputs("listen.allowed_clients = ", out);
+	for (size_t i = 0; i < peers->network_count; i++)
+		(void)fprintf(out, "%s%s",
+			      peers_format_network(&peers->networks[i], text, sizeof(text)),
+			      i + 1 < peers->network_count ? ", " : "\n");
+	if (pool->allowed_uids != NULL)
+		write_text(out, DUMP_POOL, "listen.allowed_uids", pool->allowed_uids);
+}
+
 static void write_listen(FILE *out, const struct conf_pool *pool)
 {
 	for (size_t i = 0; i < pool->listen_count; i++) {
@@ -179,6 +195,7 @@ static void write_listen(FILE *out, const struct conf_pool *pool)
 	else
 		write_group(out, "listen.group", pool->listen_gid);
 	(void)fprintf(out, "listen.mode = %04o\n", (unsigned int)pool->listen_mode);
+	write_peers(out, pool);
 }
 
 static void write_identity(FILE *out, const struct conf_pool *pool)

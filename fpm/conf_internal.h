@@ -286,8 +286,9 @@ const struct conf_key *conf_key_find(const char *name, enum conf_scope scope);
  */
 void conf_key_explain(const char *name, enum conf_scope scope, char *buffer, size_t size);
 
-/* conf_set.c, and conf_list.c for those that collect several values */
+/* conf_set.c, and conf_list.c and conf_peers.c for those that collect several values */
 
+void conf_set_allowed_clients(const struct conf_setting *setting);
 void conf_set_backlog(const struct conf_setting *setting);
 void conf_set_bool(const struct conf_setting *setting);
 void conf_set_error_log(const struct conf_setting *setting);
@@ -364,6 +365,15 @@ void conf_argv_free(char **argv);
  */
 void conf_check_pool(struct conf_builder *builder, struct conf_section *section,
 		     const struct conf_rules *rules);
+
+/* conf_peers.c */
+
+/**
+ * conf_check_peers() - look the users up that may connect, and check that somebody can refuse others
+ * @builder:	Builder
+ * @section:	Section of a pool, completed by it
+ */
+void conf_check_peers(struct conf_builder *builder, struct conf_section *section);
 
 /* conf_claim.c */
 

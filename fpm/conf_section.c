@@ -32,6 +32,8 @@ void conf_pool_free(struct conf_pool *pool)
 	free(pool->name);
 	free(pool->listen_owner);
 	free(pool->listen_group);
+	free(pool->allowed_uids);
+	peers_done(&pool->peers);
 	free(pool->user);
 	free(pool->group);
 	free(pool->chdir);

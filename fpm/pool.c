@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "conf.h"
 #include "environment.h"
+#include "peers.h"
 #include "phpini.h"
 #include "pool_internal.h"
 #include "program.h"
@@ -351,7 +352,7 @@ struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int li
 	pool->data = data;
 	pool->library = library;
 	pool->board.fd = -1;
-	pool->fresh[0] = pool->fresh[1] = -1;
+	pool->fresh[0] = pool->fresh[1] = pool->peers = -1;
 	ev_io_init(&pool->attention, attention_cb, -1, EV_READ);
 	ev_timer_init(&pool->template_timer, template_timer_cb, 0., 0.);
 	ev_timer_init(&pool->ready_timer, ready_timer_cb, 0., 0.);
@@ -371,6 +372,8 @@ struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int li
 	if (result == 0)
 		result =
 			scoreboard_init(&pool->board, (2 + SLOT_RETIRING_MAX) * conf->max_children);
+	if (result == 0 && conf->spawn == CONF_SPAWN_TEMPLATE)
+		result = peers_seal(&conf->peers, &pool->peers);
 	if (result == 0)
 		result = prepare(pool, nofile, error, size);
 	if (result == 0)
@@ -399,6 +402,8 @@ void pool_free(struct pool *pool)
 	for (int i = 0; i < 2; i++)
 		if (pool->fresh[i] != -1)
 			(void)close(pool->fresh[i]);
+	if (pool->peers != -1)
+		(void)close(pool->peers);
 	scoreboard_done(&pool->board);
 	phpini_remove(pool->ini_dir);
 	environment_free(pool->envp);

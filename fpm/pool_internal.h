@@ -41,6 +41,7 @@ enum pool_state {
  * @board:		Scoreboard
  * @attention:		Watches the eventfd that a worker writes when it has reached its request limit
  * @fresh:		Where workers that go busy pass new connections on to idle ones: in, out
+ * @peers:		Sealed memfd of who may connect, -1 in exec mode
  * @template:		Present template, NULL in exec mode and while there is none
  * @template_serial:	Number of templates started so far
  * @template_respawn:	Memory of their back-off
@@ -66,6 +67,7 @@ struct pool {
 	struct scoreboard board;
 	ev_io attention;
 	int fresh[2];
+	int peers;
 	struct template *template;
 	unsigned int template_serial;
 	struct respawn template_respawn;

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "pool_internal.h"
 #include "process.h"
+#include "slot_standin.h"
 #include "slot_worker.h"
 #include "template.h"
 
@@ -86,6 +87,17 @@ static void log_end(const struct slot *slot, const struct slot_worker *worker,
 		 process_end_describe(end, how, sizeof(how)),
 		 (double)slot_worker_age_ms(worker) / 1000.,
 		 (unsigned long long)slot_worker_served(worker), next);
+}
+
+/* Clients of a slot that will have no worker for a while go to the others. */
+static void set_state(struct slot *slot, enum slot_state state)
+{
+	const struct pool *pool = slot->pool;
+	bool idle = state == SLOT_BACKOFF || state == SLOT_EMPTY;
+
+	slot->state = state;
+	slot_standin_set(slot, idle && pool->state == POOL_READY && pool->conf->rescue &&
+				       pool->conf->spawn == CONF_SPAWN_TEMPLATE);
 }
 
 bool slot_is_idle(const struct slot *slot)
@@ -167,7 +179,7 @@ static const struct slot_worker_events worker_events = {
 
 static void back_off(struct slot *slot)
 {
-	slot->state = SLOT_BACKOFF;
+	set_state(slot, SLOT_BACKOFF);
 	set_timer(slot, slot->delay_ms);
 }
 
@@ -203,10 +215,10 @@ static int make_worker(struct slot *slot)
 static void start(struct slot *slot)
 {
 	if (!pool_can_spawn(slot->pool)) {
-		slot->state = SLOT_EMPTY;
+		set_state(slot, SLOT_EMPTY);
 		return;
 	}
-	slot->state = SLOT_STARTING;
+	set_state(slot, SLOT_STARTING);
 	if (make_worker(slot) < 0)
 		no_worker(slot);
 	else if (slot_worker_pid(slot->starting) != 0)
@@ -227,7 +239,7 @@ static void replace(struct slot *slot)
 		return;
 	/* Failure leaves the old worker in place; the next call tries again. */
 	if (make_worker(slot) == 0)
-		slot->state = SLOT_REPLACING;
+		set_state(slot, SLOT_REPLACING);
 }
 
 static void replace_if_older(struct slot *slot)
@@ -240,7 +252,7 @@ static void up(struct slot *slot)
 {
 	slot->current = slot->starting;
 	slot->starting = NULL;
-	slot->state = SLOT_UP;
+	set_state(slot, SLOT_UP);
 	slot->has_been_up = true;
 	pool_slot_up(slot->pool);
 }
@@ -267,12 +279,12 @@ static void up_replaced(struct slot *slot)
 
 static void keep_old(struct slot *slot)
 {
-	slot->state = SLOT_UP;
+	set_state(slot, SLOT_UP);
 }
 
 static void wait_for_starting(struct slot *slot)
 {
-	slot->state = SLOT_STARTING;
+	set_state(slot, SLOT_STARTING);
 }
 
 static void failed(struct slot *slot)
@@ -280,12 +292,12 @@ static void failed(struct slot *slot)
 	if (pool_can_spawn(slot->pool))
 		no_worker(slot);
 	else
-		slot->state = SLOT_EMPTY;
+		set_state(slot, SLOT_EMPTY);
 }
 
 static void close_workers(struct slot *slot)
 {
-	slot->state = SLOT_CLOSED;
+	set_state(slot, SLOT_CLOSED);
 	ev_timer_stop(slot->pool->loop, &slot->timer);
 	slot_worker_free(slot->starting);
 	slot->starting = NULL;
@@ -379,6 +391,7 @@ void slot_kill(struct slot *slot)
 
 void slot_done(struct slot *slot)
 {
+	slot_standin_set(slot, false);
 	ev_timer_stop(slot->pool->loop, &slot->timer);
 	slot_worker_free(slot->starting);
 	slot_worker_free(slot->current);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct pool;
+struct slot_standin;
 struct slot_worker;
 
 #define SLOT_LISTENERS_MAX 64
@@ -37,6 +38,7 @@ enum slot_state {
  * @current:	Worker that serves, NULL if there is none
  * @starting:	Worker that is being made, NULL if there is none
  * @retiring:	Workers that were asked to leave, NULL where there is none
+ * @standin:	Looks after its clients while it has no worker, NULL if it has one
  * @respawn:	Memory of its back-off
  * @delay_ms:	Wait before the next start
  * @timer:	Runs in SLOT_BACKOFF
@@ -52,6 +54,7 @@ struct slot {
 	struct slot_worker *current;
 	struct slot_worker *starting;
 	struct slot_worker *retiring[SLOT_RETIRING_MAX];
+	struct slot_standin *standin;
 	struct respawn respawn;
 	uint64_t delay_ms;
 	ev_timer timer;

@@ -130,6 +130,7 @@ static int start_from_template(struct slot_worker *w, const struct slot_worker_s
 	w->ticket.fds[ABI_SPAWN_FD_ATTENTION] = w->pool->attention.fd;
 	w->ticket.fds[ABI_SPAWN_FD_FRESH_IN] = w->pool->fresh[0];
 	w->ticket.fds[ABI_SPAWN_FD_FRESH_OUT] = w->pool->fresh[1];
+	w->ticket.fds[ABI_SPAWN_FD_PEERS] = w->pool->peers;
 	w->ticket.fds[ABI_SPAWN_FD_HANDOFF_IN] = start->handoff[0];
 	w->ticket.fds[ABI_SPAWN_FD_HANDOFF_OUT] = start->handoff[1];
 	memcpy(w->ticket.fds + ABI_SPAWN_FD_LISTENER, start->listeners,

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes whenever anything below does. */
-#define ABI_VERSION 2U
+#define ABI_VERSION 3U
 
 /*
  * Inherited by a template: its end of the control socket and the library itself, which is
@@ -45,6 +45,7 @@ enum abi_spawn_fd {
 	ABI_SPAWN_FD_HANDOFF_OUT, /* where we put ours */
 	ABI_SPAWN_FD_FRESH_IN,	  /* where any worker of the pool puts connections that wait */
 	ABI_SPAWN_FD_FRESH_OUT,	  /* where we put ours */
+	ABI_SPAWN_FD_PEERS,	  /* memfd of struct abi_peers; empty if everybody may connect */
 	ABI_SPAWN_FD_LISTENER,	  /* the first of abi_message.listeners */
 };
 
@@ -98,6 +99,32 @@ struct abi_message {
 	int64_t system_us;
 };
 _Static_assert(sizeof(struct abi_message) == 104, "no padding: both sides may differ in compiler");
+
+/* Most entries of each list below. */
+#define ABI_PEERS_MAX 1000
+
+/**
+ * struct abi_network - a network, or a single address, that TCP clients may come from
+ * @family:	AF_INET or AF_INET6
+ * @prefix:	Number of bits that count: up to 32 or 128, which is a single address
+ * @address:	Address in network order, with zeros behind the prefix; IPv4 uses 4 bytes of it
+ */
+struct abi_network {
+	uint32_t family;
+	uint32_t prefix;
+	uint8_t address[16];
+};
+_Static_assert(sizeof(struct abi_network) == 24, "no padding");
+
+/**
+ * struct abi_peers - who may connect to a pool's listeners
+ * @networks:	Entries of struct abi_network right behind this; 0 = every TCP client may
+ * @uids:	Entries of uint32_t behind those; 0 = every client of a unix socket may
+ */
+struct abi_peers {
+	uint32_t networks;
+	uint32_t uids;
+};
 
 enum abi_state {
 	ABI_STATE_NONE = 0, /* nobody writes here */

@@ -3,11 +3,13 @@
 #ifndef FPM_WORKER_HANDOFF_H
 #define FPM_WORKER_HANDOFF_H
 
+struct template_worker;
+
 /**
  * handoff_init() - take the sockets
- * @fds:	In the order of enum abi_spawn_fd
+ * @worker:	What the manager sent
  */
-void handoff_init(const int fds[]);
+void handoff_init(const struct template_worker *worker);
 
 /**
  * handoff_send_all() - hand over every connection that waits between two requests
@@ -26,7 +28,8 @@ void handoff_receive(void);
  * handoff_send_fresh() - before going busy: give new connections that wait to the other workers
  *
  * A connection that has sent nothing yet would have to wait for the end of our request, even while
- * other workers idle. Those that stay silent are left alone after CLIENT_FRESH_MS.
+ * other workers idle. Those that stay silent are left alone after CLIENT_FRESH_MS. Nothing is passed
+ * on in a pool with pm.rescue = no.
  */
 void handoff_send_fresh(void);
 

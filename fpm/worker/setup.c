@@ -3,6 +3,7 @@
 
 #include "setup.h"
 
+#include "peers.h"
 #include "rescue.h"
 #include "score.h"
 #include "template.h"
@@ -58,6 +59,9 @@ int setup_worker(const struct template_worker *worker)
 	if (redirect(worker->fds[ABI_SPAWN_FD_OUTPUT]) == -1)
 		return -1;
 	score_open(worker);
+	/* Without the list nobody could be refused. */
+	if (peers_open(worker->fds[ABI_SPAWN_FD_PEERS]) == -1)
+		return complain("list of allowed clients");
 	if (wait_init(worker) == -1)
 		return complain("listeners");
 	if (worker->message.rescue)

@@ -7,6 +7,7 @@
 #include "clients.h"
 #include "handoff.h"
 #include "libc.h"
+#include "peers.h"
 #include "score.h"
 #include "template.h"
 
@@ -62,7 +63,7 @@ int wait_init(const struct template_worker *worker)
 	if (self.epoll == -1 || clients_init(self.epoll, &limits) == -1 ||
 	    watch(self.lifeline, EPOLLIN, &lifeline_mark) == -1)
 		return -1;
-	handoff_init(worker->fds);
+	handoff_init(worker);
 	if (watch(worker->fds[ABI_SPAWN_FD_HANDOFF_IN], EPOLLIN, &handoff_mark) == -1 ||
 	    watch(worker->fds[ABI_SPAWN_FD_FRESH_IN], EPOLLIN | EPOLLEXCLUSIVE, &fresh_mark) == -1)
 		return -1;
@@ -90,6 +91,10 @@ static int take_connection(int listener)
 
 	if (fd == -1)
 		return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR ? 0 : -1;
+	if (!peers_allowed(fd, (const struct sockaddr *)&peer)) {
+		(void)libc_calls()->close(fd);
+		return 0;
+	}
 	client = clients_add(fd);
 	if (!client)
 		return 0;

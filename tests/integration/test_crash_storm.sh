@@ -7,6 +7,7 @@ moody=$(helper moody-responder)
 get_ok() { get "$@" >"$T/answer" 2>&1; }
 starts() { wc -c <"$T/mood.$1.starts"; }
 
+# This is about what a slot does by itself, so other workers do not help it (pm.rescue = no).
 # moody_pool NAME SPAWN CHILDREN: a pool whose workers die while $T/mood.NAME holds a status.
 moody_pool() {
 	touch "$T/mood.$1" "$T/mood.$1.starts"
@@ -16,6 +17,7 @@ listen = $T/$1-%n.sock
 pm = static
 pm.max_children = $3
 $USER_LINE
+pm.rescue = no
 spawn = $2
 program = '$moody' '$T/mood.$1'"
 }
@@ -115,7 +117,7 @@ equal "16 slots: exit status" "$STATUS" 0
 
 # php-cgi leaves without an answer, with status 255, if SCRIPT_FILENAME is there but empty.
 pid=$(script pid.php '<?php echo getmypid();')
-pool_conf
+pool_conf 'pm.rescue = no'
 berth_start
 check "empty script name: slot 1 is well" get_ok "$T/www-1.sock" "$pid"
 for ((i = 0; i < 4; i++)); do

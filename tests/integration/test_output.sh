@@ -145,11 +145,12 @@ contains "file: the last words" "$T/file" 'notice: stopped$'
 equal "file: nothing went to standard error" "$(cat "$LOG")" ""
 
 log_to debug
-before=$(wc -l <"$T/file")
+before=$(wc -l <"$T/file") first_line=$(head -1 "$T/file")
 berth_launch -c "$T/berth.conf"
 until_true 40 answered || die "berth does not answer"
 berth_stop
 check "file: it is appended to" test "$(wc -l <"$T/file")" -gt "$before"
+equal "file: what stood there" "$(head -1 "$T/file")" "$first_line"
 contains "debug: more is told" "$T/file" 'debug: pool www template pid'
 rm "$T/file"
 

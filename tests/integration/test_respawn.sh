@@ -29,7 +29,8 @@ end_by() {
 	ended_at_once "$1" "$old" "$3"
 }
 
-pool_conf
+# This is about what a slot does by itself, so other workers do not help it.
+pool_conf 'pm.rescue = no'
 berth_start
 inodes=$(stat -c %i "$T"/www-*.sock)
 end_by "SIGKILL" KILL 'signal 9 \(Killed\)'
@@ -85,7 +86,7 @@ equal "exit status" "$STATUS" 0
 # request_limit N: php-cgi leaves with status 0 after so many requests.
 request_limit() {
 	local limit=$1 n answers
-	pool_conf "env[PHP_FCGI_MAX_REQUESTS] = $limit"
+	pool_conf "env[PHP_FCGI_MAX_REQUESTS] = $limit" "pm.rescue = no"
 	berth_start
 	answers=$(for ((n = 0; n < 4 * limit; n++)); do get "$T/www-1.sock" "$pid" && echo; done)
 	equal "limit of $limit: every request is answered" "$(grep -c . <<<"$answers")" \

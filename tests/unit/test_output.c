@@ -145,12 +145,14 @@ static void check_log(const char *const lines[], size_t count)
 	const char *rest = text;
 
 	for (size_t i = 0; i < count; i++) {
+		const char *end = strchr(rest, '\n');
 		const char *body = strstr(rest, head);
 		size_t len = strlen(lines[i]);
 
-		if (!body || body > strchr(rest, '\n'))
-			fail_msg("line %zu is missing: %s", i, lines[i]);
+		assert_non_null(end);
 		assert_non_null(body);
+		if (body > end)
+			fail_msg("line %zu is missing: %s", i, lines[i]);
 		body += strlen(head);
 		if (strncmp(body, lines[i], len) != 0 || body[len] != '\n')
 			fail_msg("line %zu is '%.100s', expected '%s'", i, body, lines[i]);

@@ -44,8 +44,10 @@ static void make_file(const char *name, const void *content, size_t size, mode_t
 
 static int setup(void **state)
 {
+	const char *path = getenv("PATH");
+
 	(void)state;
-	old_path = getenv("PATH") ? strdup(getenv("PATH")) : NULL;
+	old_path = path ? strdup(path) : NULL;
 	(void)snprintf(folder, sizeof(folder), "/tmp/berth test.XXXXXX");
 	if (!mkdtemp(folder) || mkdir(at("a b"), 0700) == -1 || mkdir(at("c"), 0700) == -1 ||
 	    mkdir(at("a b/folder"), 0700) == -1)
