@@ -75,7 +75,8 @@ static void listener_cb(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct slot_standin *s = w->data;
 	const struct pool *pool = s->slot->pool;
-	struct transfer_entry entry = {.fresh = 1, .peer_len = sizeof(entry.peer)};
+	/* Who may connect is the workers' business: they know the list, and tell of those refused. */
+	struct transfer_entry entry = {.fresh = 1, .unchecked = 1, .peer_len = sizeof(entry.peer)};
 	int fd;
 
 	(void)revents;

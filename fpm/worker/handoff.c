@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "clients.h"
+#include "peers.h"
 #include "template.h"
 #include "transfer.h"
 
@@ -100,7 +101,8 @@ static void take_entry(const struct transfer_entry *e, int fd, const uint8_t *da
 {
 	struct client *c;
 
-	if (e->pending > CLIENT_BUFFER_SIZE || e->peer_len > sizeof(e->peer)) {
+	if (e->pending > CLIENT_BUFFER_SIZE || e->peer_len > sizeof(e->peer) ||
+	    (e->unchecked && !peers_allowed(fd, (const struct sockaddr *)&e->peer))) {
 		(void)close(fd);
 		return;
 	}

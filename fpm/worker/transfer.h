@@ -19,6 +19,8 @@
  * @fresh:	It is new, and nobody has served it yet
  * @pending:	Its unread bytes in the message
  * @peer_len:	Bytes of @peer
+ * @unchecked:	Nobody has looked yet whether its peer may connect
+ * @reserved:	0
  * @born_ms:	When it was accepted, CLOCK_MONOTONIC_COARSE
  * @peer:	Its peer, as accept() gave it
  */
@@ -28,6 +30,8 @@ struct transfer_entry {
 	uint32_t fresh;
 	uint32_t pending;
 	uint32_t peer_len;
+	uint32_t unchecked;
+	uint32_t reserved;
 	uint64_t born_ms;
 	struct sockaddr_storage peer;
 };
