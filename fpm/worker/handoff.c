@@ -40,10 +40,7 @@ void handoff_init(const struct template_worker *worker)
 	helps = worker->message.rescue;
 }
 
-pool = (struct pair){fds[ABI_SPAWN_FD_FRESH_IN], fds[ABI_SPAWN_FD_FRESH_OUT]};
-}
-
-/* Sends up to TRANSFER_BATCH clients from a queue; returns false if there was none, or if that failed. */
+/* Sends a message of clients from a queue; returns false if there was none, or it failed. */
 static bool send_some(struct client *(*first)(void), int out, int wait_ms)
 {
 	struct client *sent[TRANSFER_BATCH], *c = first();
