@@ -55,6 +55,19 @@ static void ready(struct client *c)
 	wire_parser_init(&c->out);
 }
 
+/*
+ * A record of a request that is over: the end of an input comes twice, or an abort too late.
+ * Nobody needs to look at it. At the start of a connection only an empty STDIN is passed over, as
+ * php-cgi does it; anything else there is for the program to refuse.
+ */
+static bool is_late(const struct client *c, const struct wire_header *header)
+{
+	if (header->type == FCGI_STDIN && header->content_length == 0)
+		return true;
+	return c->was_served && (header->type == FCGI_STDIN || header->type == FCGI_DATA ||
+				 header->type == FCGI_ABORT_REQUEST);
+}
+
 static bool look_for_head(struct client *c)
 {
 	struct wire_header header;
@@ -68,6 +81,10 @@ static bool look_for_head(struct client *c)
 				ready(c);
 				return true;
 			}
+		} else if (is_late(c, &header)) {
+			if (!whole)
+				break;
+			c->start = c->scan + record_size(&header);
 		} else if (header.type != FCGI_BEGIN_REQUEST) {
 			if (header.type != FCGI_GET_VALUES || whole) {
 				ready(c);
@@ -90,10 +107,12 @@ static void took_record(struct client *c)
 {
 	uint8_t type = c->in.header.type;
 
-	if (type == FCGI_BEGIN_REQUEST)
+	if (type == FCGI_BEGIN_REQUEST && !c->took_begin) {
 		c->took_begin = true;
+		c->request_id = c->in.header.request_id;
+	}
 	/* A management record outside of a request is one of its own. */
-	if ((type == FCGI_STDIN && c->in.header.content_length == 0) ||
+	if ((type == FCGI_STDIN && c->in.header.content_length == 0 && c->took_begin) ||
 	    (type == FCGI_GET_VALUES && !c->took_begin))
 		c->input_ended = true;
 }
@@ -183,6 +202,21 @@ size_t client_take(struct client *client, const uint8_t *data, size_t size)
 	return taken;
 }
 
+/* A client may multiplex, or ask for values in between: only its own request's end counts. */
+static bool wrote_record(struct client *c)
+{
+	const struct wire_header *header = &c->out.header;
+
+	if (header->type == FCGI_GET_VALUES_RESULT && !c->took_begin)
+		c->answered = true;
+	if (header->type != FCGI_END_REQUEST || !c->took_begin ||
+	    header->request_id != c->request_id)
+		return false;
+	c->answered = true;
+	c->was_served = true;
+	return true;
+}
+
 unsigned int client_wrote(struct client *client, const uint8_t *data, size_t size)
 {
 	unsigned int ends = 0;
@@ -196,13 +230,8 @@ unsigned int client_wrote(struct client *client, const uint8_t *data, size_t siz
 		size -= used;
 		if (status != WIRE_OK)
 			return ends;
-		if (event.type != WIRE_EVENT_END)
-			continue;
-		if (client->out.header.type == FCGI_END_REQUEST)
+		if (event.type == WIRE_EVENT_END && wrote_record(client))
 			ends++;
-		if (client->out.header.type == FCGI_END_REQUEST ||
-		    client->out.header.type == FCGI_GET_VALUES_RESULT)
-			client->answered = true;
 	}
 }
 

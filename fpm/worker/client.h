@@ -46,7 +46,9 @@ enum client_phase {
  * @in:		Where the program stands in the input
  * @out:	Where the program stands in its answer
  * @serial:	Number of the connection: entries are used again
+ * @was_served:	A request of it was served before
  * @took_begin:	The program took BEGIN_REQUEST
+ * @request_id:	Its id
  * @input_ended: The program took the empty STDIN record
  * @answered:	END_REQUEST is out as a whole
  * @since_ms:	When it came to its phase, monotonic clock
@@ -70,7 +72,9 @@ struct client {
 	struct wire_parser in;
 	struct wire_parser out;
 	uint64_t serial;
+	bool was_served;
 	bool took_begin;
+	unsigned int request_id;
 	bool input_ended;
 	bool answered;
 	uint64_t since_ms;
@@ -95,7 +99,8 @@ void client_start(struct client *client, int fd);
  *
  * CLIENT_READY follows when the head is complete: BEGIN_REQUEST and the first record behind it
  * that is not a part of PARAMS; or a management record; or when something else stands there, or
- * the buffer is full: then the program shall say what it thinks of it.
+ * the buffer is full: then the program shall say what it thinks of it. What belongs to a request
+ * that is over is passed over.
  *
  * Return: true if the client is ready
  */
@@ -117,7 +122,7 @@ size_t client_take(struct client *client, const uint8_t *data, size_t size);
  * @data:	Bytes
  * @size:	Their number
  *
- * Return: number of END_REQUEST records that became whole by it
+ * Return: number of END_REQUEST records of the request that became whole by it
  */
 unsigned int client_wrote(struct client *client, const uint8_t *data, size_t size);
 

@@ -181,8 +181,9 @@ static ssize_t give(struct client *c, void *data, size_t size)
 	size_t taken = client_pending(c) < size ? client_pending(c) : size;
 
 	taken = client_take(c, c->buffer + c->start, taken);
+	/* Outside of a request the program would pass over empty records without end. */
 	if (taken == 0 && c->input_ended)
-		return end_of_input(data, size);
+		return c->took_begin ? end_of_input(data, size) : 0;
 	memcpy(data, c->buffer + c->start, taken);
 	c->start += (uint32_t)taken;
 	return (ssize_t)taken;

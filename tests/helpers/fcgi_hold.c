@@ -20,14 +20,16 @@ static const char usage[] =
 	"  send WHAT    on every connection; WHAT is header (4 bytes of one), begin\n"
 	"               (BEGIN_REQUEST), params (and half of PARAMS), request or kept (a whole\n"
 	"               request)                            \"sent N\"\n"
-	"  read         an answer on every connection       \"answered N, wrong N, failed N: BODY\"\n"
+	"  read         an answer on every connection       \"answered N, wrong N, failed N: "
+	"BODY\"\n"
 	"  ask          send kept, and read\n"
 	"  post BYTES MILLISECONDS\n"
 	"               likewise with a body that has a pause in its middle\n"
 	"  half         shut our side down                  \"half N\"\n"
 	"  state        which ones did the peer end?        \"open N, ended N\"\n"
 	"  close        close all                           \"closed N\"\n"
-	"An answer's body has to begin with the request's TOKEN; BODY is the rest of the first one\n"
+	"An answer's body has to begin with the request's TOKEN; BODY is the rest of the first "
+	"one\n"
 	"that does.\n";
 
 static struct {
@@ -146,10 +148,8 @@ static void post(size_t bytes, long pause_ms)
 	for (unsigned int i = 0; i < self.count; i++) {
 		uint8_t buffer[8192];
 		char token[64];
-		const struct fcgi_request request = {.script = self.script,
-						     .token = token,
-						     .keep = true,
-						     .body_size = bytes};
+		const struct fcgi_request request = {
+			.script = self.script, .token = token, .keep = true, .body_size = bytes};
 
 		make_token(i, token);
 		(void)fcgi_client_send(&self.clients[i], buffer,

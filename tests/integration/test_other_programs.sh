@@ -16,10 +16,10 @@ P
 chmod 644 "$T/responder.pl"
 perl=$(command -v perl) && perl -MFCGI -e 1 2>/dev/null || perl=
 
-# pool NAME SPAWN PROGRAM
+# pool NAME SPAWN PROGRAM: no slot is answered for by another one.
 pool() {
 	printf '%s\n' "[$1]" "listen = $T/$1-%n.sock" "pm = static" "pm.max_children = 3" \
-		"$USER_LINE" "spawn = $2" "program = $3"
+		"$USER_LINE" "spawn = $2" "program = $3" "pm.rescue = no"
 }
 
 pools='c-template c-exec'

@@ -81,7 +81,8 @@ for slot in 1 2; do
 	equal "log not read: slot $slot prints 20 MB and answers" "$(cat "$T/answer.$slot")" done
 done
 for slot in 1 2 3 4; do check "log not read: slot $slot goes on" answers "$slot"; done
-check "log not read: the manager keeps little" \
+# A sanitized program keeps what it freed for some time.
+ldd "$BERTH" | grep -q libasan || check "log not read: the manager keeps little" \
 	test "$(awk '/^VmRSS/ { print $2 }' "/proc/$MANAGER/status")" -lt 60000
 kill -KILL "$(children "$(template_pid)" | awk '{print $1}')"
 for slot in 1 2 3 4; do check "log not read: slot $slot after a kill" until_true 10 answers "$slot"; done

@@ -27,7 +27,8 @@ mkdir "$T/marks"
 chmod 777 "$T/marks"
 
 PORT=$(free_port 4)
-pool_conf
+# No slot is answered for by another one.
+pool_conf "pm.rescue = no"
 sed -i "s|^listen = .*|listen = 127.0.0.1:$PORT+%n|" "$T/berth.conf"
 # ask SLOT SCRIPT...: a request to a slot.
 ask() { get "127.0.0.1:$((PORT + $1))" "${@:2}"; }

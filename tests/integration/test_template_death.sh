@@ -77,9 +77,12 @@ kill -USR2 "$template"
 kill -HUP "$template"
 victim=$(get "$T/www-1.sock" "$cache" | cut -d' ' -f1)
 kill -9 "$victim"
+# Until its successor is there, a sibling may answer for it.
+whole() { gone "$victim" && [ "$(children "$template" | wc -w)" = 4 ]; }
+check "after SIGUSR1 to the template: a new worker comes" until_true 10 whole
 new=$(get "$T/www-1.sock" "$cache" | cut -d' ' -f1)
-check "after SIGUSR1 to the template: new workers come" test -n "$new" -a "$new" != "$victim"
-equal "after SIGUSR1 to the template: and stay" "$(get "$T/www-1.sock" "$cache" | cut -d' ' -f1)" \
+check "after SIGUSR1 to the template: it answers" test -n "$new" -a "$new" != "$victim"
+equal "after SIGUSR1 to the template: and stays" "$(get "$T/www-1.sock" "$cache" | cut -d' ' -f1)" \
 	"$new"
 check "after SIGUSR1, SIGUSR2, SIGHUP the template lives" alive "$template"
 equal "after that: ends in the log" "$(grep -c 'ended' "$LOG")" 1

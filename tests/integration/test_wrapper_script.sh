@@ -15,6 +15,7 @@ wrapper_conf() {
 listen = $T/www-%n.sock
 pm = static
 pm.max_children = 3
+pm.rescue = no
 $USER_LINE
 program = '$T/$1' -d memory_limit=77M -d apc.enabled=1"
 }

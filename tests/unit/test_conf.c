@@ -48,6 +48,9 @@ static void test_defaults(void **state)
 	assert_int_equal(pool->listen[0].origin.line, 2);
 	assert_int_equal(pool->backlog, 1024);
 	assert_int_equal(pool->listen_mode, 0660);
+	assert_null(pool->allowed_uids);
+	assert_int_equal(pool->peers.network_count, 0);
+	assert_int_equal(pool->peers.uid_count, 0);
 	assert_int_equal(pool->listen_uid, (uid_t)-1);
 	assert_int_equal(pool->listen_gid, (gid_t)-1);
 	assert_int_equal(pool->identity.uid, (uid_t)-1);

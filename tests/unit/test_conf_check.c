@@ -15,6 +15,7 @@
 
 #include "conf_fixture.h"
 #include "fpm/conf.h"
+#include "fpm/worker/abi.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -164,6 +165,93 @@ static void test_collisions_of_many(void **state)
 	assert_true(end.tv_sec - start.tv_sec < 20);
 }
 
+/* Lists of clients: what they hold in the end, whoever reads them. */
+static void test_peers(void **state)
+{
+	const struct conf_rules *const rules[] = {&as_user, &as_allowed_root};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rules); i++) {
+		struct conf *conf = read_good(
+			POOL "listen.allowed_clients = 10.0.0.0/8,\t::1 ,127.0.0.1 ; ours\n"
+			     "listen.allowed_uids = ' root ," USER ",1000'\n",
+			rules[i]);
+		const struct peers *const peers = &conf->pools->peers;
+
+		assert_int_equal(peers->network_count, 3);
+		assert_int_equal(peers->networks[0].prefix, 8);
+		assert_int_equal(peers->networks[1].address[15], 1);
+		assert_int_equal(peers->networks[2].address[0], 127);
+		assert_int_equal(peers->uid_count, 3);
+		assert_int_equal(peers->uids[0], 0);
+		assert_int_equal(peers->uids[1], 1);
+		assert_int_equal(peers->uids[2], 1000);
+		conf_free(conf);
+	}
+}
+
+static void test_refused_peers(void **state)
+{
+#define COMMA "an entry is empty: a comma stands between two of them\n"
+	static const char *const examples[][2] = {
+		{POOL "listen.allowed_clients =\n",
+		 "E f:4: listen.allowed_clients: the value is empty; accepted is a list of IPv4 "
+		 "and IPv6 addresses and networks, such as 127.0.0.1, 10.0.0.0/8, ::1\n"},
+		{POOL "listen.allowed_clients = any\n",
+		 "E f:4: listen.allowed_clients: 'any' is not accepted; without this key everybody "
+		 "may connect\n"},
+		{POOL "listen.allowed_clients = ' '\n", "E f:4: listen.allowed_clients: " COMMA},
+		{POOL "listen.allowed_clients = ::1,\n", "E f:4: listen.allowed_clients: " COMMA},
+		{POOL "listen.allowed_clients = 10.1.0.0/8,::1,,x,::1/129\n",
+		 "E f:4: listen.allowed_clients: '10.1.0.0/8' has bits behind its prefix; the "
+		 "network is 10.0.0.0/8\n"
+		 "E f:4: listen.allowed_clients: " COMMA
+		 "E f:4: listen.allowed_clients: 'x' is not accepted; accepted are IPv4 and IPv6 "
+		 "addresses and networks, such as 127.0.0.1, 10.0.0.0/8, ::1 or 2001:db8::/32\n"
+		 "E f:4: listen.allowed_clients: '::1/129' is not accepted; the number behind the "
+		 "'/' has to be from 0 to 128\n"},
+		{POOL "listen.allowed_clients = ::1\nlisten.allowed_clients = ::2\n",
+		 "E f:5: listen.allowed_clients: is given twice, first at f:4; it is accepted "
+		 "once\n"},
+		{POOL "listen.allowed_uids =\n",
+		 "E f:4: listen.allowed_uids: the value is empty; accepted is a list of users by "
+		 "name or number, such as www-data, 1000\n"},
+		{POOL "listen.allowed_uids = root,,no-such-user, 4294967295,x y\n",
+		 "E f:4: listen.allowed_uids: " COMMA
+		 "E f:4: listen.allowed_uids: there is no user no-such-user\n"
+		 "E f:4: listen.allowed_uids: there is no user 4294967295\n"
+		 "E f:4: listen.allowed_uids: there is no user x y\n"},
+		/* Whichever line comes first. */
+		{POOL "listen.allowed_clients = ::1\nspawn = exec\nlisten.allowed_uids = 0\n",
+		 "E f:4: listen.allowed_clients: is not accepted with spawn = exec, where the "
+		 "program accepts whoever connects; spawn = template refuses the others\n"
+		 "E f:6: listen.allowed_uids: is not accepted with spawn = exec, where the "
+		 "program accepts whoever connects; spawn = template refuses the others\n"},
+		{"listen.allowed_uids = 0\n" POOL,
+		 "E f:1: listen.allowed_uids: is not accepted in [global]; it belongs in the "
+		 "section of a pool\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(examples); i++) {
+		check_said(examples[i][0], &as_user, examples[i][1]);
+		check_said(examples[i][0], &as_allowed_root, examples[i][1]);
+	}
+}
+
+/* One entry too many is told of once, however many more there are. */
+static void test_peers_are_bounded(void **state)
+{
+	static char text[8192];
+	char *end = text + snprintf(text, sizeof(text), "%slisten.allowed_clients = ", POOL);
+
+	(void)state;
+	for (unsigned int i = 0; i < 1009; i++)
+		end += snprintf(end, 8, "%s::1", i > 0 ? "," : "");
+	check_said(text, &as_user,
+		   "E f:4: listen.allowed_clients: more than 1000 entries are not accepted\n");
+}
+
 static void test_root(void **state)
 {
 #define ALLOW "; give another user, or allow it with -R, --allow-to-run-as-root\n"
@@ -264,6 +352,9 @@ int main(void)
 		cmocka_unit_test(test_exec_has_one_socket),
 		cmocka_unit_test(test_collisions),
 		cmocka_unit_test(test_collisions_of_many),
+		cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_refused_peers),
+		cmocka_unit_test(test_peers_are_bounded),
 		cmocka_unit_test(test_root),
 		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_groups_of_user),

@@ -16,6 +16,7 @@
 
 #include "fpm/conf.h"
 #include "fpm/conf_dump.h"
+#include "fpm/worker/abi.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -300,6 +301,11 @@ static void test_dump(void **state)
 				  "group = daemon\n"
 				  "pm = static\n"
 				  "pm.max_children = 12\n"
+				  "pm.max_requests = 0\n"
+				  "pm.max_requests_jitter = 0\n"
+				  "pm.rescue = yes\n"
+				  "request_header_timeout = 60s\n"
+				  "listen.keepalive_timeout = 0s\n"
 				  "spawn = template\n"
 				  "program = php-cgi\n"
 				  "; chdir: as berth runs\n"
@@ -330,6 +336,12 @@ static void check_round_trip(struct conf *conf, const struct conf_rules *rules)
 			 again->pools->process_control_timeout_ms);
 	assert_int_equal(conf->pools->listen_uid, again->pools->listen_uid);
 	assert_int_equal(conf->pools->listen_gid, again->pools->listen_gid);
+	assert_int_equal(conf->pools->peers.network_count, again->pools->peers.network_count);
+	assert_memory_equal(conf->pools->peers.networks, again->pools->peers.networks,
+			    conf->pools->peers.network_count * sizeof(struct abi_network));
+	assert_int_equal(conf->pools->peers.uid_count, again->pools->peers.uid_count);
+	assert_memory_equal(conf->pools->peers.uids, again->pools->peers.uids,
+			    conf->pools->peers.uid_count * sizeof(uint32_t));
 	assert_int_equal(conf->pools->identity.uid, again->pools->identity.uid);
 	assert_int_equal(conf->pools->identity.gid, again->pools->identity.gid);
 	for (size_t i = 0; i < conf->pools->php_count; i++)
@@ -358,7 +370,8 @@ static void test_dump_of_all(void **state)
 		   "listen.mode = 7\nuser = daemon\ngroup = 3\npm.max_children = 3\n"
 		   "chdir = \"/srv/$$pool $pool\"\nclear_env = off\n"
 		   "process_control_timeout = 0\nprocess_start_timeout = 90s\n"
-		   ""
+		   "listen.allowed_clients = 10.0.0.0/8,::ffff:10.0.0.0/104, ::1 ,::/1\n"
+		   "listen.allowed_uids = \t root , 7,daemon\n"
 		   "php_value[a] = ' x ; y=\"z\\'\nphp_admin_flag[b] = off\n"
 		   "php_value[c] =\nphp_value[d] = $$$pool\n"
 		   "[second]\nspawn = exec\nlisten = 9100\nuser = 2\nlisten.group = 3999999999\n"
