@@ -178,6 +178,19 @@ bool client_look(struct client *client)
 	return client->phase == CLIENT_HEAD && look_for_head(client);
 }
 
+/*
+ * A client may leave the end of STDIN out and begin the next request. One of another id is another
+ * matter: that is multiplexing, which the program refuses by itself.
+ */
+static bool begins_next(const struct client *c, const uint8_t *data, size_t size)
+{
+	struct wire_header header;
+
+	return c->took_begin && wire_parser_is_between(&c->in) && size >= FCGI_HEADER_LEN &&
+	       wire_header_decode(data, &header) == WIRE_OK && header.type == FCGI_BEGIN_REQUEST &&
+	       header.request_id == c->request_id;
+}
+
 size_t client_take(struct client *client, const uint8_t *data, size_t size)
 {
 	struct client *c = client;
@@ -186,9 +199,13 @@ size_t client_take(struct client *client, const uint8_t *data, size_t size)
 	while (!c->input_ended) {
 		struct wire_event event;
 		size_t used;
-		enum wire_status status =
-			wire_parser_next(&c->in, data + taken, size - taken, &used, &event);
+		enum wire_status status;
 
+		if (begins_next(c, data + taken, size - taken)) {
+			c->input_ended = true;
+			break;
+		}
+		status = wire_parser_next(&c->in, data + taken, size - taken, &used, &event);
 		taken += used;
 		if (status == WIRE_E_VERSION) {
 			wire_parser_accept(&c->in);

@@ -51,7 +51,8 @@ enum client_phase {
  * @request_id:	Its id
  * @input_ended: The program took the empty STDIN record
  * @answered:	END_REQUEST is out as a whole
- * @since_ms:	When it came to its phase, monotonic clock
+ * @since_ms:	When it began to wait in @waits_in, monotonic clock
+ * @waits_in:	Phase in which it was put into @queue
  * @peer:	Address of the peer, as accept() gave it
  * @peer_len:	Bytes of @peer
  * @queue:	Queue that it stands in, NULL if in none
@@ -78,6 +79,7 @@ struct client {
 	bool input_ended;
 	bool answered;
 	uint64_t since_ms;
+	enum client_phase waits_in;
 	struct sockaddr_storage peer;
 	socklen_t peer_len;
 	struct client_queue *queue;

@@ -211,9 +211,11 @@ void clients_wait(struct client *client)
 		clients_drop(c);
 		return;
 	}
-	if (c->queue == queue)
+	/* The rest of an old body and the next head have their time limits one after the other. */
+	if (c->queue == queue && c->waits_in == c->phase)
 		return;
 	c->since_ms = clients_now_ms();
+	c->waits_in = c->phase;
 	enqueue(c, queue);
 }
 
@@ -241,6 +243,14 @@ static bool read_some(struct client *c)
 	return true;
 }
 
+/* Its edge is used up and there is more to read: the kernel shall report it again, in its turn. */
+static void watch_again(struct client *c)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = c};
+
+	(void)epoll_ctl(all.epoll, EPOLL_CTL_MOD, c->fd, &event);
+}
+
 void clients_read(struct client *client)
 {
 	int saved_errno = errno;
@@ -255,6 +265,8 @@ void clients_read(struct client *client)
 	}
 	if (client->phase != CLIENT_FREE)
 		clients_wait(client);
+	if (client->more && client->watched && client->phase != CLIENT_READY)
+		watch_again(client);
 	errno = saved_errno;
 }
 
