@@ -8,7 +8,8 @@ mkdir "$T/folder.php"
 shut=$(script shut.php '<?php echo "secret";')
 chmod 000 "$shut"
 
-pool_conf
+# A request that ends its worker must end that one only, so other workers do not help here.
+pool_conf 'pm.rescue = no'
 berth_start
 before=$(for i in 1 2 3 4; do get "$T/www-$i.sock" "$good"; done)
 equal "each slot answers" "$(sort -u <<<"$before" | wc -l)" 4
