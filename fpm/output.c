@@ -31,7 +31,7 @@ struct output {
 };
 
 /* Released outputs, oldest first. */
-static TAILQ_HEAD(, output) released = TAILQ_HEAD_INITIALIZER(released);
+static TAILQ_HEAD(output_list, output) released = TAILQ_HEAD_INITIALIZER(released);
 static unsigned int released_count;
 
 static void output_free(struct output *o)

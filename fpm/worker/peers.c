@@ -32,7 +32,10 @@ static struct {
 	uint64_t left_out;
 } limit;
 
-/* An address as the list has it: IPv4 is IPv4, whatever kind of socket it came to. */
+/*
+ * An address as the list has it: IPv4 is IPv4, whatever kind of socket it came to. Other kinds have
+ * none.
+ */
 struct origin {
 	uint32_t family;
 	const uint8_t *address;
@@ -115,8 +118,7 @@ static void tell_origin(const struct origin *origin)
 	if (!may_tell())
 		return;
 	append(&line, "berth: client ");
-	if (origin->family != AF_UNSPEC &&
-	    inet_ntop((int)origin->family, origin->address, text, sizeof(text)))
+	if (origin->address && inet_ntop((int)origin->family, origin->address, text, sizeof(text)))
 		append(&line, text);
 	else
 		append(&line, "of an unknown kind");
@@ -165,7 +167,7 @@ static bool is_network_allowed(const struct sockaddr *peer)
 {
 	const struct origin origin = origin_of(peer);
 
-	for (uint32_t i = 0; i < list->networks; i++)
+	for (uint32_t i = 0; origin.address && i < list->networks; i++)
 		if (is_in(&networks[i], &origin))
 			return true;
 	tell_origin(&origin);

@@ -85,7 +85,7 @@ else
 fi
 is_served "unix sockets are not concerned" as www-data "$client" "$T/www.sock" "$pid"
 is_served "nor are abstract ones" as www-data "$client" @berth-peers-www "$pid"
-equal "the list's descriptor is not kept" "$(ls -l /proc/"$worker"/fd | grep -c berth-peers)" 0
+equal "the list's descriptor is not kept" "$(readlink /proc/"$worker"/fd/* | grep -c berth-peers)" 0
 
 # While one connection is kept and served, hundreds are refused.
 ran=$(runs)
