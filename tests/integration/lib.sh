@@ -12,7 +12,7 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 PHP=${PHP:-php-cgi}
 T=$(mktemp -d "${TMPDIR:-/tmp}/berth-test.XXXXXX")
 chmod 755 "$T"
-FAILED=0
+FAILURES=$(mktemp "${TMPDIR:-/tmp}/berth-failures.XXXXXX")
 PIDS=()
 
 say() { printf '%s\n' "$*"; }
@@ -20,7 +20,8 @@ say() { printf '%s\n' "$*"; }
 # fail TEXT: note a failure and go on.
 fail() {
 	printf 'FAIL  %s\n' "$*" >&2
-	FAILED=$((FAILED + 1))
+	# In a file, as this may run in a subshell.
+	echo x >>"$FAILURES"
 }
 
 # die TEXT: the rest of the test makes no sense.
@@ -104,8 +105,10 @@ zombies() {
 }
 
 cleanup() {
-	local status=$? p
+	local status=$? failures p
 	trap - EXIT
+	failures=$(wc -l <"$FAILURES")
+	rm -f "$FAILURES"
 	{
 		for p in ${PIDS[@]+"${PIDS[@]}"}; do
 			# Stopped first, a manager can't replace what is ended before it.
@@ -116,8 +119,8 @@ cleanup() {
 	} 2>/dev/null # where the shell tells of each job that was killed
 	if [ -n "${KEEP:-}" ]; then say "kept $T"; else rm -rf "$T"; fi
 	[ "${SKIPPED:-}" = 1 ] && exit 77
-	if [ $FAILED -gt 0 ] || [ $status -ne 0 ]; then
-		[ $FAILED -gt 0 ] || say "FAIL  the test ended with status $status" >&2
+	if [ "$failures" -gt 0 ] || [ $status -ne 0 ]; then
+		[ "$failures" -gt 0 ] || say "FAIL  the test ended with status $status" >&2
 		exit 1
 	fi
 	say "PASS"
@@ -138,6 +141,36 @@ own_network() {
 
 # get ADDRESS SCRIPT [NAME=VALUE...]: the body of one request.
 get() { "$HELPERS/fcgi-get" "$@"; }
+
+# hold NAME SOCKET SCRIPT [ARG...]: start fcgi-hold, which keeps connections in any state.
+# tell NAME COMMAND...: have it obey a command; prints its answer.
+declare -A HOLD_IN=() HOLD_OUT=() HOLD_PID=()
+hold() {
+	local in out name=$1
+	shift
+	mkfifo "$T/hold-$name.in" "$T/hold-$name.out"
+	"$HELPERS/fcgi-hold" "${@:3}" "$1" "$2" <"$T/hold-$name.in" >"$T/hold-$name.out" &
+	PIDS+=("$!")
+	HOLD_PID[$name]=$!
+	exec {in}>"$T/hold-$name.in" {out}<"$T/hold-$name.out"
+	rm "$T/hold-$name.in" "$T/hold-$name.out"
+	HOLD_IN[$name]=$in HOLD_OUT[$name]=$out
+}
+tell() {
+	local answer="no answer"
+	printf '%s\n' "${*:2}" >&"${HOLD_IN[$1]}"
+	read -r -t 120 answer <&"${HOLD_OUT[$1]}"
+	printf '%s\n' "$answer"
+}
+# release NAME: end it, and its connections.
+release() {
+	local in=${HOLD_IN[$1]} out=${HOLD_OUT[$1]}
+	exec {in}>&- {out}<&-
+	# Programs started since then have the pipe as well, so it may see no end of file.
+	kill "${HOLD_PID[$1]}"
+	wait "${HOLD_PID[$1]}" 2>/dev/null
+	return 0
+}
 
 # helper NAME: a copy of a test program that every user may run; prints its path.
 helper() { cp "$HELPERS/$1" "$T/$1" && chmod 755 "$T/$1" && echo "$T/$1"; }

@@ -58,7 +58,8 @@ freeze $frozen
 # burst NAME SLOT COUNT: that many clients at once, which don't wait for room in a full queue.
 burst() {
 	local i
-	: >"$T/$1.out" >"$T/$1.err"
+	: >"$T/$1.out"
+	: >"$T/$1.err"
 	for ((i = 0; i < $3; i++)); do
 		get -w -t 60 "$T/www-$2.sock" "$hello" >>"$T/$1.out" 2>>"$T/$1.err" &
 		CLIENTS+=($!)

@@ -133,11 +133,11 @@ for key in user group listen.owner; do
 	contains "ordinary user: $key is noticed" "$LOG" \
 		"^berth: warning: $T/berth.conf:[456]: $key: ignored"
 done
-seen=$(id -u nobody)
+own_uid=$(id -u nobody)
 for pid in $(template_pid) $(workers); do
-	equal "ordinary user: uid" "$(status "$pid" Uid)" "$seen $seen $seen $seen"
+	equal "ordinary user: uid" "$(status "$pid" Uid)" "$own_uid $own_uid $own_uid $own_uid"
 done
-equal "ordinary user: it works" "$(get "$T/own/www-2.sock" "$who")" "$seen $(id -g nobody)"
+equal "ordinary user: it works" "$(get "$T/own/www-2.sock" "$who")" "$own_uid $(id -g nobody)"
 equal "ordinary user: the socket's owner" "$(stat -c %U "$T/own/www-1.sock")" nobody
 limit=$(script limit.php '<?php var_dump(ini_set("memory_limit", "78M"), ini_get("memory_limit"));')
 equal "ordinary user: PHP settings" "$(get "$T/own/www-1.sock" "$limit" | xargs)" "bool(false) string(3) 77M"
