@@ -38,6 +38,8 @@ enum client_phase {
  * @born_ms:	When it was accepted, monotonic clock
  * @watched:	@fd is in the watch set
  * @more:	The last read filled its buffer, so there may be more without a new event
+ * @missed:	An event came while nobody could read: its edge is used up
+ * @hung_up:	The peer has closed, or shut its side down: there is an end to be read
  * @buffer:	CLIENT_BUFFER_SIZE bytes
  * @start:	First byte of @buffer that was not taken yet
  * @end:	Behind its last byte
@@ -65,6 +67,8 @@ struct client {
 	uint64_t born_ms;
 	bool watched;
 	bool more;
+	bool missed;
+	bool hung_up;
 	uint8_t *buffer;
 	uint32_t start;
 	uint32_t end;

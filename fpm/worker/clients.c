@@ -234,12 +234,14 @@ static bool read_some(struct client *c)
 		return false;
 	}
 	if (n <= 0) {
+		/* The program's number may refer to the socket still, and the peer may wait. */
+		(void)libc_calls()->shutdown(c->fd, SHUT_RDWR);
 		clients_drop(c);
 		return false;
 	}
 	if (c->phase != CLIENT_DRAIN)
 		c->end += (uint32_t)n;
-	c->more = (size_t)n == room;
+	c->more = (size_t)n == room || c->hung_up;
 	return true;
 }
 
@@ -268,6 +270,25 @@ void clients_read(struct client *client)
 	if (client->more && client->watched && client->phase != CLIENT_READY)
 		watch_again(client);
 	errno = saved_errno;
+}
+
+void clients_event(struct client *client, bool hung_up)
+{
+	client->hung_up = client->hung_up || hung_up;
+	if (client->phase == CLIENT_SERVED || client->phase == CLIENT_READY)
+		client->missed = true;
+	else
+		clients_read(client);
+}
+
+void clients_park(struct client *client)
+{
+	if ((!client->more && !client->missed) || client->phase == CLIENT_READY) {
+		clients_wait(client);
+		return;
+	}
+	client->missed = false;
+	clients_read(client);
 }
 
 int clients_unshare(struct client *client)
@@ -347,13 +368,34 @@ int clients_expire(void)
 	return sooner(left, expire(&all.idle, all.limits.keepalive_timeout_ms, now));
 }
 
+/* Queues of those that wait between two requests, the most urgent first. */
+static struct client_queue *const parked[] = {&all.ready, &all.partial, &all.idle, &all.fresh};
+#define PARKED_QUEUES (sizeof(parked) / sizeof(parked[0]))
+
+static struct client *first_from(size_t queue)
+{
+	struct client *c = NULL;
+
+	while (!c && queue < PARKED_QUEUES)
+		c = TAILQ_FIRST(parked[queue++]);
+	return c;
+}
+
 struct client *clients_parked(void)
 {
-	if (!TAILQ_EMPTY(&all.ready))
-		return TAILQ_FIRST(&all.ready);
-	if (!TAILQ_EMPTY(&all.partial))
-		return TAILQ_FIRST(&all.partial);
-	return TAILQ_EMPTY(&all.idle) ? TAILQ_FIRST(&all.fresh) : TAILQ_FIRST(&all.idle);
+	return first_from(0);
+}
+
+struct client *clients_after(const struct client *client)
+{
+	struct client *next = TAILQ_NEXT(client, link);
+	size_t queue = 0;
+
+	if (next)
+		return next;
+	while (queue < PARKED_QUEUES && parked[queue] != client->queue)
+		queue++;
+	return first_from(queue + 1);
 }
 
 struct client *clients_fresh(void)

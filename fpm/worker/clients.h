@@ -65,6 +65,22 @@ void clients_drop(struct client *client);
 void clients_read(struct client *client);
 
 /**
+ * clients_event() - the watch set reports a client
+ * @client:	Client
+ * @hung_up:	Its peer has closed, or shut its side down
+ *
+ * One that is served belongs to the program for now, and one that is ready has enough to do; both
+ * are read later.
+ */
+void clients_event(struct client *client, bool hung_up);
+
+/**
+ * clients_park() - put a client where it belongs that was served
+ * @client:	Client, in any phase but CLIENT_SERVED
+ */
+void clients_park(struct client *client);
+
+/**
  * clients_wait() - put a client where it belongs without a look at its socket
  * @client:	Client that is not served any more
  */
@@ -115,9 +131,20 @@ int clients_expire(void);
 /**
  * clients_parked() - one that waits between two requests
  *
+ * Those that are ready come first, then those that have begun to send, then the others.
+ *
  * Return: the one that came first, still in its queue, or NULL
  */
 struct client *clients_parked(void);
+
+/**
+ * clients_after() - the one behind it
+ * @client:	Client in a queue
+ *
+ * Return: the next one of its queue, or the first of the next queue in the order of
+ * clients_parked(); NULL if there is none
+ */
+struct client *clients_after(const struct client *client);
 
 /**
  * clients_fresh() - a new one that has sent nothing yet

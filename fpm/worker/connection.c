@@ -125,10 +125,7 @@ static bool park(void)
 	score_idle();
 	rescue_idle();
 	(void)client_next(c);
-	if (c->more && c->phase != CLIENT_READY)
-		clients_read(c);
-	else
-		clients_wait(c);
+	clients_park(c);
 	return true;
 }
 

@@ -40,10 +40,10 @@ void handoff_init(const struct template_worker *worker)
 	helps = worker->message.rescue;
 }
 
-/* Sends a message of clients from a queue; returns false if there was none, or it failed. */
-static bool send_some(struct client *(*first)(void), int out, int wait_ms)
+/* Sends a message of clients from one on, of its queue or of all; false if that failed. */
+static bool send_some(struct client *c, int out, int wait_ms, bool all)
 {
-	struct client *sent[TRANSFER_BATCH], *c = first();
+	struct client *sent[TRANSFER_BATCH];
 	uint32_t count = 0;
 	int fds[TRANSFER_BATCH];
 	size_t size = 0;
@@ -59,6 +59,7 @@ static bool send_some(struct client *(*first)(void), int out, int wait_ms)
 					     .rest = c->phase == CLIENT_REST,
 					     .pending = (uint32_t)client_pending(c),
 					     .fresh = c->fresh,
+					     .was_served = c->was_served,
 					     .born_ms = c->born_ms,
 					     .peer_len = c->peer_len,
 					     .peer = c->peer};
@@ -66,31 +67,31 @@ static bool send_some(struct client *(*first)(void), int out, int wait_ms)
 		size += e->pending;
 		fds[count] = c->fd;
 		sent[count++] = c;
-		clients_unlist(c);
-		c = first();
+		/* They keep their places until it is known that they are sent. */
+		c = all ? clients_after(c) : TAILQ_NEXT(c, link);
 	}
 	batch.count = count;
 	done = transfer_send(out, &batch, bytes, size, fds, wait_ms) == 0;
 	for (uint32_t i = 0; i < count; i++) {
 		if (done) {
 			clients_drop(sent[i]);
-			continue;
+		} else if (sent[i]->fresh && sent[i]->phase == CLIENT_HEAD) {
+			sent[i]->fresh = false;
+			clients_wait(sent[i]);
 		}
-		sent[i]->fresh = false;
-		clients_wait(sent[i]);
 	}
 	return done;
 }
 
 void handoff_send_all(void)
 {
-	while (send_some(clients_parked, slot.out, FULL_WAIT_MS))
+	while (send_some(clients_parked(), slot.out, FULL_WAIT_MS, true))
 		;
 }
 
 void handoff_send_fresh(void)
 {
-	while (helps && send_some(clients_fresh, pool.out, 0))
+	while (helps && send_some(clients_fresh(), pool.out, 0, false))
 		;
 }
 
@@ -107,6 +108,7 @@ static void take_entry(const struct transfer_entry *e, int fd, const uint8_t *da
 	if (!c)
 		return;
 	c->fresh = e->fresh;
+	c->was_served = e->was_served;
 	c->born_ms = e->born_ms;
 	c->peer = e->peer;
 	c->peer_len = e->peer_len;
@@ -135,11 +137,12 @@ static void receive(int in)
 	}
 }
 
-void handoff_send_ready(void)
+bool handoff_send_ready(void)
 {
-	while (send_some(clients_first_ready, pool.out, 0))
+	while (send_some(clients_first_ready(), pool.out, 0, false))
 		;
 	handoff_send_fresh();
+	return !clients_have_ready();
 }
 
 void handoff_receive(void)

@@ -3,6 +3,8 @@
 #ifndef FPM_WORKER_HANDOFF_H
 #define FPM_WORKER_HANDOFF_H
 
+#include <stdbool.h>
+
 struct template_worker;
 
 /**
@@ -35,8 +37,10 @@ void handoff_send_fresh(void);
 
 /**
  * handoff_send_ready() - give requests that wait, and new connections, to the other workers
+ *
+ * Return: true if no request is left here
  */
-void handoff_send_ready(void);
+bool handoff_send_ready(void);
 
 /**
  * handoff_receive_fresh() - take in what a worker that went busy has passed on

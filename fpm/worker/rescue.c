@@ -68,7 +68,8 @@ static void rescue(void)
 		return;
 	/* The program may have come back meanwhile, and waits for us now at most. */
 	while (atomic_load(&busy) && score_others_idle() && wait_take_ready())
-		handoff_send_ready();
+		if (!handoff_send_ready())
+			break;
 	(void)pthread_mutex_unlock(&mine);
 }
 

@@ -17,6 +17,7 @@
  * @in:		Where an old request's input stands that is still to be passed over
  * @rest:	There is such a rest
  * @fresh:	It is new, and nobody has served it yet
+ * @was_served:	A request of it was served before
  * @pending:	Its unread bytes in the message
  * @peer_len:	Bytes of @peer
  * @unchecked:	Nobody has looked yet whether its peer may connect
@@ -31,7 +32,7 @@ struct transfer_entry {
 	uint32_t pending;
 	uint32_t peer_len;
 	uint32_t unchecked;
-	uint32_t reserved;
+	uint32_t was_served;
 	uint64_t born_ms;
 	struct sockaddr_storage peer;
 };

@@ -107,6 +107,11 @@ static int take_connection(int listener)
 	return 0;
 }
 
+static bool is_hung_up(const struct epoll_event *event)
+{
+	return (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+}
+
 /* Takes at most one event; returns -1 with errno if the program is to know. */
 static int take_event(int timeout_ms)
 {
@@ -128,7 +133,7 @@ static int take_event(int timeout_ms)
 	else if (is_listener(event.data.ptr))
 		return take_connection(*(int *)event.data.ptr);
 	else
-		clients_read(event.data.ptr);
+		clients_event(event.data.ptr, is_hung_up(&event));
 	return 0;
 }
 
@@ -166,7 +171,7 @@ bool wait_take_ready(void)
 	else if (is_listener(event.data.ptr))
 		(void)take_connection(*(int *)event.data.ptr);
 	else
-		clients_read(event.data.ptr);
+		clients_event(event.data.ptr, is_hung_up(&event));
 	return true;
 }
 
