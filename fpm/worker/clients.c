@@ -143,25 +143,35 @@ static bool has_input(const struct client *c)
 	return libc_calls()->recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
+/* Of those that have no request ready, the one that has waited for longest. */
+static struct client *longest_waiting(void)
+{
+	struct client *heads[] = {TAILQ_FIRST(&all.fresh), TAILQ_FIRST(&all.partial),
+				  TAILQ_FIRST(&all.idle)};
+	struct client *oldest = NULL;
+
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		if (heads[i] && (!oldest || heads[i]->since_ms < oldest->since_ms))
+			oldest = heads[i];
+	return oldest;
+}
+
 /* Makes a free entry of the one that is missed least. */
 static void evict(void)
 {
 	struct client *c = TAILQ_FIRST(&all.drained);
 
 	for (unsigned int i = 0; !c && i < all.size; i++) {
-		struct client *oldest = TAILQ_FIRST(&all.idle);
+		struct client *oldest = longest_waiting();
 
 		if (!oldest)
-			oldest = TAILQ_FIRST(&all.fresh);
-		if (!oldest)
-			break;
-		if (!has_input(oldest))
-			c = oldest;
-		else
+			return;
+		/* One more look: its request may have come by now. */
+		if (has_input(oldest))
 			clients_read(oldest);
+		else
+			c = oldest;
 	}
-	if (!c)
-		c = TAILQ_FIRST(&all.partial);
 	if (!c)
 		return;
 	/* The program may hold the socket as well; the peer is to see the end all the same. */

@@ -45,7 +45,7 @@ static bool send_some(struct client *c, int out, int wait_ms, bool all)
 {
 	struct client *sent[TRANSFER_BATCH];
 	uint32_t count = 0;
-	int fds[TRANSFER_BATCH];
+	int fds[TRANSFER_BATCH] = {-1};
 	size_t size = 0;
 	bool done;
 
