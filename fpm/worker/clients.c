@@ -146,8 +146,8 @@ static bool has_input(const struct client *c)
 /* Of those that have no request ready, the one that has waited for longest. */
 static struct client *longest_waiting(void)
 {
-	struct client *heads[] = {TAILQ_FIRST(&all.fresh), TAILQ_FIRST(&all.partial),
-				  TAILQ_FIRST(&all.idle)};
+	struct client *heads[] = {TAILQ_FIRST(&all.idle), TAILQ_FIRST(&all.fresh),
+				  TAILQ_FIRST(&all.partial)};
 	struct client *oldest = NULL;
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
