@@ -106,4 +106,7 @@ void score_abandon(void)
 {
 	own = &nowhere;
 	max_requests = 0;
+	if (attention != -1)
+		(void)close(attention);
+	attention = -1;
 }
