@@ -16,26 +16,27 @@ static const char usage[] =
 	"usage: fcgi-hold [-t SECONDS] SOCKET SCRIPT\n"
 	"\n"
 	"Takes commands from standard input and answers each with one line:\n"
-	"  open COUNT   connect that many times more        \"open N\"\n"
-	"  send WHAT    on every connection; WHAT is header (4 bytes of one), begin\n"
-	"               (BEGIN_REQUEST), params (and half of PARAMS), request or kept (a whole\n"
-	"               request)                            \"sent N\"\n"
-	"  read         an answer on every connection       \"answered N, wrong N, failed N: "
-	"BODY\"\n"
+	"  open COUNT   connect that many times more: \"open N\"\n"
+	"  send WHAT    on every connection: \"sent N\"; WHAT is header (4 bytes of one), begin\n"
+	"               (BEGIN_REQUEST), params (and half of PARAMS), request or kept (a whole)\n"
+	"  read         an answer on every connection: \"answered N, wrong N, failed N: BODY\"\n"
 	"  ask          send kept, and read\n"
 	"  post BYTES MILLISECONDS\n"
-	"               likewise with a body that has a pause in its middle\n"
-	"  half         shut our side down                  \"half N\"\n"
-	"  state        which ones did the peer end?        \"open N, ended N\"\n"
-	"  close        close all                           \"closed N\"\n"
-	"An answer's body has to begin with the request's TOKEN; BODY is the rest of the first "
-	"one\n"
+	"               likewise with a body of 16 pieces and a pause before each\n"
+	"  script PATH  ask for that one from now on: \"script PATH\"\n"
+	"  half         shut our side down: \"half N\"\n"
+	"  state        which ones did the peer end? \"open N, ended N\"\n"
+	"  close        close all: \"closed N\"\n"
+	"An answer's body has to begin with its request's TOKEN; BODY is the rest of the first\n"
 	"that does.\n";
+
+/* Of a body. */
+#define PIECES 16
 
 static struct {
 	int timeout_ms;
 	const char *path;
-	const char *script;
+	char script[4096];
 	struct fcgi_client *clients;
 	unsigned int count;
 	unsigned int serial; /* of the token that was sent last */
@@ -155,9 +156,10 @@ static void post(size_t bytes, long pause_ms)
 		(void)fcgi_client_send(&self.clients[i], buffer,
 				       fcgi_request_head(&request, buffer, sizeof(buffer)));
 	}
-	send_body(bytes / 2, false);
-	(void)nanosleep(&pause, NULL);
-	send_body(bytes - bytes / 2, true);
+	for (unsigned int i = 0; i < PIECES; i++) {
+		(void)nanosleep(&pause, NULL);
+		send_body(bytes / PIECES + (i == 0 ? bytes % PIECES : 0), i == PIECES - 1);
+	}
 	read_all();
 }
 
@@ -177,9 +179,12 @@ static void print_state(void)
 static void obey(char *line)
 {
 	char what[32] = "", argument[32] = "";
+	char *newline = strchr(line, '\n');
 	unsigned long number = 0;
 	long pause_ms = 0;
 
+	if (newline)
+		*newline = '\0';
 	(void)sscanf(line, "%31s %31s %ld", what, argument, &pause_ms);
 	number = strtoul(argument, NULL, 10);
 	if (strcmp(what, "open") == 0) {
@@ -193,6 +198,9 @@ static void obey(char *line)
 		read_all();
 	} else if (strcmp(what, "post") == 0) {
 		post(number, pause_ms);
+	} else if (strcmp(what, "script") == 0) {
+		(void)snprintf(self.script, sizeof(self.script), "%s", line + strlen("script "));
+		(void)printf("script %s\n", self.script);
 	} else if (strcmp(what, "half") == 0) {
 		for (unsigned int i = 0; i < self.count; i++)
 			(void)shutdown(self.clients[i].fd, SHUT_WR);
@@ -212,7 +220,7 @@ static void obey(char *line)
 int main(int argc, char *argv[])
 {
 	struct rlimit nofile;
-	char line[256];
+	char line[4096 + 64];
 	int option;
 
 	while ((option = getopt(argc, argv, "t:")) != -1) {
@@ -227,7 +235,7 @@ int main(int argc, char *argv[])
 		return 2;
 	}
 	self.path = argv[optind];
-	self.script = argv[optind + 1];
+	(void)snprintf(self.script, sizeof(self.script), "%s", argv[optind + 1]);
 	if (getrlimit(RLIMIT_NOFILE, &nofile) == 0) {
 		nofile.rlim_cur = nofile.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &nofile);

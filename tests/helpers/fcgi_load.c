@@ -23,8 +23,8 @@ static const char usage[] =
 	"  -x  send each request cut into pieces at random places\n"
 	"  -p  send two requests at once on a kept connection\n"
 	"  -f  all stop when the first client is through\n"
-	"Prints \"answered N, wrong N, failed N, slowest N ms, fewest N\". Exit status 0 if all "
-	"were right.\n";
+	"Prints \"answered N, wrong N, failed N, slowest N ms, fewest N\", the last of the client\n"
+	"that got the fewest answers. Exit status 0 if all were right.\n";
 
 struct options {
 	unsigned int clients;

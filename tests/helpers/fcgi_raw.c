@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ static const char usage[] =
 	"usage: fcgi-raw [-t SECONDS] -o PREFIX SOCKET WORD...\n"
 	"\n"
 	"Words are done in turn. Some put bytes into the queue of the present connection:\n"
-	"  begin params body=N end    BEGIN_REQUEST; the pairs as PARAMS with their end; N bytes of\n"
+	"  begin params body=N end    BEGIN_REQUEST; the pairs as PARAMS with their end; N bytes "
+	"of\n"
 	"                             STDIN; the empty STDIN record\n"
 	"  get post=N                 a whole request, without or with a body of N bytes\n"
 	"  record                     the pairs so far as PARAMS, more will follow\n"
@@ -33,7 +35,8 @@ static const char usage[] =
 	"  size=N psize=N             most content bytes of a STDIN, of a PARAMS record\n"
 	"  script=PATH length=N       SCRIPT_FILENAME; CONTENT_LENGTH, if it is not the body's\n"
 	"  env=NAME=VALUE env4=NAME=VALUE fill=NAME,N name=N many=N pairhex=HEX\n"
-	"                             a pair of the next request; with lengths of 4 bytes; a value, a\n"
+	"                             a pair of the next request; with lengths of 4 bytes; a "
+	"value, a\n"
 	"                             name of N bytes; N pairs; any bytes\n"
 	"and others send what is queued, and wait:\n"
 	"  on=N          the present connection is the N-th; it is made when something is sent\n"
@@ -44,16 +47,20 @@ static const char usage[] =
 	"  silent=MS     send all of it; nothing may come for so long\n"
 	"  file=PATH     wait until a file is there\n"
 	"  shut hang-up  send no more; close\n"
-	"  each[=FROM,STEP]  for each number of bytes, or each STEP-th from FROM on: send so many of\n"
-	"                the queue, wait until they are read, read the answers that are due, send the\n"
-	"                queues of all other connections and read their answers, send the rest and\n"
+	"  each[=FROM,STEP]  for each number of bytes, or each STEP-th from FROM on: send so many "
+	"of\n"
+	"                the queue, wait until they are read, read the answers that are due, send "
+	"the\n"
+	"                queues of all other connections and read their answers, send the rest "
+	"and\n"
 	"                read what is left of the answers. A queue that was not kept alive\n"
 	"                gets a new connection each time.\n"
 	"In a queue, ##### is replaced by a number from 00001 on that is never the same.\n"
 	"\n"
-	"PREFIX.N gets all bytes that came on connection N, PREFIX.N.out and PREFIX.N.err the contents\n"
-	"of STDOUT and STDERR. Prints for each connection \"N: ANSWERS answers, END\", END being open,\n"
-	"eof or reset. Exit status 0 if each word got what it waits for.\n";
+	"PREFIX.N gets all bytes that came on connection N, the reserved ones of END_REQUEST\n"
+	"as 0, PREFIX.N.out and PREFIX.N.err the contents of STDOUT and STDERR. Prints for each\n"
+	"connection \"N: ANSWERS answers, END\", END being\n"
+	"open, eof or reset. Exit status 0 if each word got what it waits for.\n";
 
 #define CONNECTIONS 8
 #define REQUESTS    64
@@ -68,8 +75,8 @@ struct connection {
 	int fd;
 	bool used;
 	struct bytes queue;
-	size_t sent;		 /* bytes of it that the kernel has */
-	size_t ends[REQUESTS];	 /* where the requests in it end */
+	size_t sent;	       /* bytes of it that the kernel has */
+	size_t ends[REQUESTS]; /* where the requests in it end */
 	unsigned int requests;
 	bool kept;
 	unsigned int answers;
@@ -92,8 +99,13 @@ static struct {
 	const char *script;
 	long length;
 	struct bytes pairs;
-} now = {.id = 1, .role = FCGI_RESPONDER, .version = 1, .size = 65535, .psize = 65535,
-	 .script = "", .length = -1};
+} now = {.id = 1,
+	 .role = FCGI_RESPONDER,
+	 .version = 1,
+	 .size = 65535,
+	 .psize = 65535,
+	 .script = "",
+	 .length = -1};
 
 __attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
 {
@@ -281,12 +293,17 @@ static void put_body(size_t size)
 	free(body.data);
 }
 
-static void put_end(void)
+static void end_of_request(void)
 {
-	put_record(FCGI_STDIN, NULL, 0);
 	if (c->requests == REQUESTS)
 		fail("too many requests");
 	c->ends[c->requests++] = c->queue.used;
+}
+
+static void put_end(void)
+{
+	put_record(FCGI_STDIN, NULL, 0);
+	end_of_request();
 }
 
 static void put_request(size_t body, bool has_body)
@@ -308,6 +325,7 @@ static void put_values(const char *name)
 	add(&pair, name, strlen(name));
 	put_record(FCGI_GET_VALUES, pair.data, pair.used);
 	now.id = id;
+	end_of_request();
 	free(pair.data);
 }
 
@@ -324,6 +342,8 @@ static FILE *open_file(long index, const char *suffix)
 	file = fopen(name, "w");
 	if (!file)
 		fail("%s: %s", name, strerror(errno));
+	/* A test may look at it at any moment. */
+	(void)setvbuf(file, NULL, _IONBF, 0);
 	return file;
 }
 
@@ -360,16 +380,29 @@ static void number_tokens(struct bytes *b)
 	}
 }
 
-static void take(const uint8_t *data, size_t size)
+/* php-cgi sends what its stack holds as the reserved bytes of END_REQUEST. */
+static void clear_reserved(uint8_t *content, size_t size)
 {
+	size_t at = c->parser.header.content_length - c->parser.content_left - size;
+
+	for (size_t i = 0; i < size; i++)
+		if (at + i > 4)
+			content[i] = 0;
+}
+
+static void take(uint8_t *input, size_t input_size)
+{
+	uint8_t *data = input;
+	size_t size = input_size;
 	enum wire_status status;
 	struct wire_event event;
 	size_t used;
 
-	(void)fwrite(data, 1, size, c->all);
 	while ((status = wire_parser_next(&c->parser, data, size, &used, &event)) == WIRE_OK) {
 		uint8_t type = c->parser.header.type;
 
+		if (event.type == WIRE_EVENT_CONTENT && type == FCGI_END_REQUEST)
+			clear_reserved(data + (event.content - data), event.size);
 		data += used;
 		size -= used;
 		if (event.type == WIRE_EVENT_CONTENT && type == FCGI_STDOUT)
@@ -381,6 +414,7 @@ static void take(const uint8_t *data, size_t size)
 		     type == FCGI_UNKNOWN_TYPE))
 			c->answers++;
 	}
+	(void)fwrite(input, 1, input_size, c->all);
 }
 
 /* Sends and reads what goes without waiting, but for up to @wait_ms; false at the end. */
@@ -449,17 +483,17 @@ static bool wait_taken(size_t up_to)
 	return true;
 }
 
-static bool wait_answers(unsigned int count)
+/* Sends what is queued, and waits until so many answers have come in all. */
+static bool wait_answers(unsigned int wanted)
 {
 	double end = clock_s() + deadline_s;
-	unsigned int wanted = c->answers + count;
 
 	need_connection();
-	while (c->answers < wanted) {
+	while (c->answers < wanted || c->sent < c->queue.used) {
 		if (!pump(c->queue.used, 100) || clock_s() > end)
 			return c->answers >= wanted;
 	}
-	return c->answers == wanted;
+	return true;
 }
 
 static bool wait_end(void)
@@ -512,7 +546,7 @@ static bool send_in_parts(size_t first, bool (*between)(void))
 {
 	struct bytes model = c->queue;
 	struct connection *own = c;
-	unsigned int requests = c->requests, due = 0;
+	unsigned int requests = c->requests, before = c->answers, due = 0;
 	bool good;
 
 	c->queue = (struct bytes){0};
@@ -521,18 +555,18 @@ static bool send_in_parts(size_t first, bool (*between)(void))
 	c->sent = 0;
 	while (due < requests && c->ends[due] <= first)
 		due++;
-	good = send_up_to(first) && (due == 0 || (c->sent == first && true));
+	good = send_up_to(first);
 	if (good && first < c->queue.used) {
 		size_t all = c->queue.used;
 
 		c->queue.used = first;
-		good = (due == 0 || wait_answers(due)) && wait_taken(first);
+		good = (due == 0 || wait_answers(before + due)) && wait_taken(first);
 		c->queue.used = all;
 		good = good && (!between || between());
 		c = own;
-		good = good && wait_answers(requests - due);
+		good = good && wait_answers(before + requests);
 	} else {
-		good = good && wait_answers(requests);
+		good = good && wait_answers(before + requests);
 	}
 	free(c->queue.data);
 	if (!c->kept)
@@ -602,7 +636,7 @@ static int do_plain_word(const char *word)
 		queue_is_out();
 	} else if (strcmp(word, "answer") == 0) {
 		number_tokens(&c->queue);
-		good = wait_answers(1);
+		good = wait_answers(c->answers + 1);
 		queue_is_out();
 	} else if (strcmp(word, "eof") == 0) {
 		number_tokens(&c->queue);
@@ -689,7 +723,7 @@ static int do_waiting_word(const char *name, const char *value)
 		good = wait_taken(c->sent + n < c->queue.used ? c->sent + n : c->queue.used);
 	} else if (strcmp(name, "answer") == 0) {
 		number_tokens(&c->queue);
-		good = wait_answers((unsigned int)n);
+		good = wait_answers(c->answers + (unsigned int)n);
 		queue_is_out();
 	} else if (strcmp(name, "silent") == 0) {
 		number_tokens(&c->queue);

@@ -167,7 +167,7 @@ release() {
 	local in=${HOLD_IN[$1]} out=${HOLD_OUT[$1]}
 	exec {in}>&- {out}<&-
 	# Programs started since then have the pipe as well, so it may see no end of file.
-	kill "${HOLD_PID[$1]}"
+	kill "${HOLD_PID[$1]}" 2>/dev/null
 	wait "${HOLD_PID[$1]}" 2>/dev/null
 	return 0
 }

@@ -17,6 +17,8 @@ size_t dice_roll(struct dice *dice, size_t sides)
 {
 	size_t value = 0;
 
+	if (sides < 2)
+		return 0;
 	if (dice->left > 0) {
 		for (size_t range = 1; range < sides && dice->left > 0; range *= 256, dice->left--)
 			value = value << 8 | *dice->bytes++;
@@ -105,7 +107,7 @@ struct model_turn model_turn_at(const uint8_t *data, size_t size, size_t at)
 		if (t.ended)
 			t.ready = t.head_end = t.end = r.next;
 	} else {
-		t.kind = is_rest(r.type) ? MODEL_STRAY : MODEL_OTHER;
+		t.kind = MODEL_OTHER;
 		t.ready = at + 8;
 	}
 	return t;
@@ -128,6 +130,21 @@ size_t model_after(const uint8_t *data, size_t size, const struct model_turn *tu
 		at = r.next;
 		if (r.type == FCGI_STDIN && r.content == 0)
 			return at < size ? at : size;
+	}
+}
+
+size_t model_pass_late(const uint8_t *data, size_t size, size_t at, bool served)
+{
+	for (;;) {
+		struct record r = record_at(data, size, at);
+
+		/* At the start of a connection nothing but an end of input is taken for one. */
+		if (!r.there || !is_rest(r.type) ||
+		    (!served && (r.type != FCGI_STDIN || r.content > 0)))
+			return at;
+		if (r.next > size)
+			return size;
+		at = r.next;
 	}
 }
 
@@ -207,6 +224,11 @@ static size_t put_request(uint8_t *data, size_t at, struct dice *dice, size_t la
 	if (dice_roll(dice, 8) == 0)
 		at = put(data, at, dice, FCGI_ABORT_REQUEST, id, 0);
 	if (dice_roll(dice, 5) != 0)
+		at = put(data, at, dice, FCGI_STDIN, id, 0);
+	/* These come too late. */
+	if (dice_roll(dice, 8) == 0)
+		at = put(data, at, dice, FCGI_ABORT_REQUEST, id, 0);
+	if (dice_roll(dice, 8) == 0)
 		at = put(data, at, dice, FCGI_STDIN, id, 0);
 	return at;
 }

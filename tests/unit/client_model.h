@@ -33,7 +33,6 @@ enum model_kind {
 	MODEL_NONE = 0,	  /* less than a header */
 	MODEL_REQUEST,	  /* BEGIN_REQUEST */
 	MODEL_MANAGEMENT, /* GET_VALUES */
-	MODEL_STRAY,	  /* a record of a request that is over; what becomes of it is left open */
 	MODEL_OTHER,	  /* anything else */
 };
 
@@ -77,6 +76,17 @@ struct model_turn model_turn_at(const uint8_t *data, size_t size, size_t at);
  * Return: offset, @size if that can't be told
  */
 size_t model_after(const uint8_t *data, size_t size, const struct model_turn *turn, size_t taken);
+
+/**
+ * model_pass_late() - pass over records that belong to a request that is over
+ * @data:	As for model_turn_at()
+ * @size:	As for model_turn_at()
+ * @at:		Where a turn may begin
+ * @served:	A request was answered before
+ *
+ * Return: where it does, @size if such a record is not there as a whole
+ */
+size_t model_pass_late(const uint8_t *data, size_t size, size_t at, bool served);
 
 /* Most bytes of a stream that model_make() makes. */
 #define MODEL_STREAM_MAX (2048U * 1024)

@@ -31,11 +31,11 @@ struct table {
 	char error[160];
 };
 
-#define REQUIRE(t, condition)                                                      \
-	do {                                                                       \
-		if (!(condition) && !(t)->error[0])                                \
+#define REQUIRE(t, condition)                                                              \
+	do {                                                                               \
+		if (!(condition) && !(t)->error[0])                                        \
 			(void)snprintf((t)->error, sizeof((t)->error), "%d: %s", __LINE__, \
-				       #condition);                                \
+				       #condition);                                        \
 	} while (0)
 
 static size_t smaller(size_t a, size_t b)
@@ -92,8 +92,7 @@ static bool wait_for_head(struct table *t, bool ready)
 	struct client *c = &t->client;
 
 	for (;;) {
-		if (t->turn.kind != MODEL_STRAY)
-			REQUIRE(t, ready == (t->fed >= t->turn.ready));
+		REQUIRE(t, ready == (t->fed >= t->turn.ready));
 		REQUIRE(t, ready == (c->phase == CLIENT_READY));
 		REQUIRE(t, ready || c->phase == CLIENT_HEAD || c->phase == CLIENT_REST);
 		/* An old body is not collected. */
@@ -102,33 +101,34 @@ static bool wait_for_head(struct table *t, bool ready)
 			break;
 		ready = client_look(c);
 	}
-	if (ready && t->turn.kind != MODEL_STRAY)
-		REQUIRE(t, place(t) == t->turn.begin);
+	REQUIRE(t, !ready || place(t) == t->turn.begin);
 	return ready && !t->error[0];
 }
 
+/* One roll a statement: the order of arguments is the compiler's, and seeds are to mean the same. */
 static void make_answer(struct table *t)
 {
+	size_t left = dice_roll(t->dice, t->play->largest + 1);
+	size_t padding = dice_roll(t->dice, 2) ? dice_roll(t->dice, 256) : 0;
 	size_t at = 0;
 
-	if (t->turn.kind == MODEL_MANAGEMENT) {
-		at = model_put(t->answer, at, FCGI_GET_VALUES_RESULT, 0, dice_roll(t->dice, 100),
-			       dice_roll(t->dice, 256));
-	} else {
-		for (size_t left = dice_roll(t->dice, t->play->largest + 1); left > 0;) {
-			size_t n = smaller(left, 1 + dice_roll(t->dice, FCGI_MAX_LENGTH));
-
-			at = model_put(t->answer, at,
-				       dice_roll(t->dice, 9) ? FCGI_STDOUT : FCGI_STDERR,
-				       t->turn.id, n, dice_roll(t->dice, 8));
-			left -= smaller(left, n > 200 ? n : 200);
-		}
-		at = model_put(t->answer, at, FCGI_END_REQUEST, t->turn.id, 8,
-			       dice_roll(t->dice, 2) ? dice_roll(t->dice, 256) : 0);
-	}
-	t->answer_size = at;
 	t->written = 0;
 	t->ends = 0;
+	if (t->turn.kind == MODEL_MANAGEMENT) {
+		t->answer_size = model_put(t->answer, at, FCGI_GET_VALUES_RESULT, 0,
+					   dice_roll(t->dice, 100), padding);
+		return;
+	}
+	while (left > 0) {
+		size_t n = smaller(left, 1 + dice_roll(t->dice, FCGI_MAX_LENGTH));
+		uint8_t type = dice_roll(t->dice, 9) ? FCGI_STDOUT : FCGI_STDERR;
+
+		at = model_put(t->answer, at, type, t->turn.id, n, dice_roll(t->dice, 8));
+		/* Bounds the number of records. */
+		left -= smaller(left, n > 200 ? n : 200);
+	}
+	t->answer_size =
+		model_put(t->answer, at, FCGI_END_REQUEST, t->turn.id, WIRE_BODY_SIZE, padding);
 }
 
 /* The kernel takes the answer up to a byte. */
@@ -179,8 +179,8 @@ static bool read_until(struct table *t, size_t stop, bool ask_for_more)
 	struct client *c = &t->client;
 
 	while ((place(t) < stop || ask_for_more) && !t->error[0]) {
-		size_t want = t->play->read == PLAY_RANDOM ? 1 + dice_roll(t->dice, 9000)
-							   : t->play->read;
+		size_t want =
+			t->play->read == PLAY_RANDOM ? 1 + dice_roll(t->dice, 9000) : t->play->read;
 		size_t at = place(t), most, n;
 
 		if (!ask_for_more)
@@ -261,19 +261,22 @@ static void play_on(struct table *t, bool ready)
 static unsigned int play_turns(struct table *t)
 {
 	unsigned int turns = 0;
-	bool ready = false;
+	bool ready = false, served = false;
+	size_t begin = 0;
 
 	for (;; turns++) {
-		if (!wait_for_head(t, ready) && t->turn.kind != MODEL_STRAY)
+		begin = model_pass_late(t->data, t->size, begin, served);
+		t->turn = model_turn_at(t->data, t->size, begin);
+		if (!wait_for_head(t, ready))
 			return turns;
-		if (t->turn.kind == MODEL_STRAY || t->turn.kind == MODEL_OTHER) {
-			play_on(t, t->client.phase == CLIENT_READY);
+		if (t->turn.kind == MODEL_OTHER) {
+			play_on(t, true);
 			return turns;
 		}
 		if (!serve(t))
 			return turns;
-		t->turn = model_turn_at(t->data, t->size,
-					model_after(t->data, t->size, &t->turn, place(t)));
+		served = served || t->turn.kind == MODEL_REQUEST;
+		begin = model_after(t->data, t->size, &t->turn, place(t));
 		ready = client_next(&t->client);
 	}
 }
@@ -282,21 +285,22 @@ const char *play_stream(const struct play *play, struct dice *dice, const uint8_
 			size_t size, unsigned int *ret_turns)
 {
 	static char error[160];
+	static uint8_t *buffer;
 	struct table t = {.play = play, .dice = dice, .data = data, .size = size};
 	unsigned int turns;
 
-	/* Memory of their own sizes, so that sanitizers see a step too far. */
-	t.client.buffer = malloc(CLIENT_BUFFER_SIZE);
+	/* Memory of their own sizes, so that sanitizers see a step too far; kept, as it is large. */
+	if (!buffer)
+		buffer = malloc(CLIENT_BUFFER_SIZE);
+	t.client.buffer = buffer;
 	t.answer = malloc(4 * play->largest + 1024);
 	if (!t.client.buffer || !t.answer)
 		abort();
 	client_start(&t.client, -1);
-	t.turn = model_turn_at(data, size, 0);
 	turns = play_turns(&t);
 	if (ret_turns)
 		*ret_turns = turns;
 	(void)snprintf(error, sizeof(error), "%s", t.error);
-	free(t.client.buffer);
 	free(t.answer);
 	return error[0] ? error : NULL;
 }

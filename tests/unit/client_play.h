@@ -17,8 +17,8 @@ enum play_take {
 };
 
 /* Sizes with a meaning of their own. */
-#define PLAY_RANDOM 0		/* the dice say it each time */
-#define PLAY_WHOLE  SIZE_MAX	/* as much as there is */
+#define PLAY_RANDOM 0	     /* the dice say it each time */
+#define PLAY_WHOLE  SIZE_MAX /* as much as there is */
 
 /**
  * struct play - how to play

@@ -233,6 +233,7 @@ static void test_other_version(void **state)
 
 static void test_garbage(void **state)
 {
+	static const uint8_t params[] = {FCGI_VERSION_1, FCGI_PARAMS, 0, 1, 0};
 	static const char text[] = "GET / HTTP/1.1\r\nHost: REQUEST_METHOD\r\n\r\n";
 
 	(void)state;
@@ -248,7 +249,7 @@ static void test_garbage(void **state)
 			memory[i] = (uint8_t)(state32 >> 24);
 		}
 		/* Records that lead to the bytes inside. */
-		memcpy(memory, "\1\4\0\1\0", 5);
+		memcpy(memory, params, sizeof(params));
 		read_head();
 		assert_non_null(memchr(method, '\0', sizeof(method)));
 		assert_non_null(memchr(uri, '\0', sizeof(uri)));

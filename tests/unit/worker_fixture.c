@@ -116,10 +116,15 @@ void fixture_events(void)
 
 void fixture_park(struct client *client, size_t take)
 {
+	uint8_t answer[FCGI_HEADER_LEN + WIRE_BODY_SIZE];
+	const size_t size = model_put(answer, 0, FCGI_END_REQUEST, 1, WIRE_BODY_SIZE, 0);
+
 	client->phase = CLIENT_SERVED;
 	client->fresh = false;
 	assert_int_equal(client_take(client, client->buffer + client->start, take), take);
 	client->start += (uint32_t)take;
+	assert_int_equal(client_wrote(client, answer, size), 1);
+	assert_true(client_is_answered(client));
 	(void)client_next(client);
 	if (client->more && client->phase != CLIENT_READY)
 		clients_read(client);
