@@ -394,11 +394,10 @@ static void take(uint8_t *input, size_t input_size)
 {
 	uint8_t *data = input;
 	size_t size = input_size;
-	enum wire_status status;
 	struct wire_event event;
 	size_t used;
 
-	while ((status = wire_parser_next(&c->parser, data, size, &used, &event)) == WIRE_OK) {
+	while (wire_parser_next(&c->parser, data, size, &used, &event) == WIRE_OK) {
 		uint8_t type = c->parser.header.type;
 
 		if (event.type == WIRE_EVENT_CONTENT && type == FCGI_END_REQUEST)
