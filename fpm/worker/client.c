@@ -103,16 +103,24 @@ static bool look_for_head(struct client *c)
 	return true;
 }
 
+static void took_begin(struct client *c)
+{
+	struct wire_begin begin = {.role = FCGI_RESPONDER};
+
+	(void)!wire_begin_decode(c->in.body, c->in.header.content_length, &begin);
+	c->took_begin = true;
+	c->request_id = c->in.header.request_id;
+	c->last_stream = begin.role == FCGI_FILTER ? FCGI_DATA : FCGI_STDIN;
+}
+
 static void took_record(struct client *c)
 {
 	uint8_t type = c->in.header.type;
 
-	if (type == FCGI_BEGIN_REQUEST && !c->took_begin) {
-		c->took_begin = true;
-		c->request_id = c->in.header.request_id;
-	}
+	if (type == FCGI_BEGIN_REQUEST && !c->took_begin)
+		took_begin(c);
 	/* A management record outside of a request is one of its own. */
-	if ((type == FCGI_STDIN && c->in.header.content_length == 0 && c->took_begin) ||
+	if ((c->took_begin && type == c->last_stream && c->in.header.content_length == 0) ||
 	    (type == FCGI_GET_VALUES && !c->took_begin))
 		c->input_ended = true;
 }

@@ -51,7 +51,8 @@ enum client_phase {
  * @was_served:	A request of it was served before
  * @took_begin:	The program took BEGIN_REQUEST
  * @request_id:	Its id
- * @input_ended: The program took the empty STDIN record
+ * @last_stream:	FCGI_STDIN, or FCGI_DATA for a filter: its empty record ends the input
+ * @input_ended: The program took the empty record that ends the input
  * @answered:	END_REQUEST is out as a whole
  * @since_ms:	When it began to wait in @waits_in, monotonic clock
  * @waits_in:	Phase in which it was put into @queue
@@ -80,6 +81,7 @@ struct client {
 	bool was_served;
 	bool took_begin;
 	unsigned int request_id;
+	uint8_t last_stream;
 	bool input_ended;
 	bool answered;
 	uint64_t since_ms;

@@ -118,7 +118,10 @@ check "clients all got their own" wait "$clients"
 say "      $(cat "$T/load")"
 copies_gone() {
 	local p
-	for p in $(workers); do all_gone $(children "$p") || return 1; done
+	for p in $(workers); do
+		# shellcheck disable=SC2046 # pids are words
+		all_gone $(children "$p") || return 1
+	done
 }
 check "no copy is left" until_true 10 copies_gone
 equal "two workers" "$(workers | wc -w)" 2

@@ -451,6 +451,29 @@ static void test_late_records(void **state)
 	}
 }
 
+/* A filter's input has two streams, and the second one ends it. */
+static void test_filter_gets_its_data(void **state)
+{
+	size_t size = 0, first;
+
+	(void)state;
+	put(&size, FCGI_BEGIN_REQUEST, 8, 0);
+	stream[FCGI_HEADER_LEN] = 0;
+	stream[FCGI_HEADER_LEN + 1] = FCGI_FILTER;
+	put(&size, FCGI_PARAMS, 0, 0);
+	put(&size, FCGI_STDIN, 10, 0);
+	put(&size, FCGI_STDIN, 0, 0);
+	put(&size, FCGI_DATA, 20, 4);
+	put(&size, FCGI_DATA, 0, 0);
+	first = size;
+	size = put_request(size, 10, 10);
+	serve(size);
+	assert_int_equal(take(SIZE_MAX), first);
+	assert_true(client.input_ended);
+	assert_int_equal(wrote(FCGI_END_REQUEST, 1, 8), 1);
+	assert_true(client_next(&client));
+}
+
 /* If one reaches the program all the same, it is not told for ever that an input has ended. */
 static void test_end_of_no_input(void **state)
 {
@@ -507,6 +530,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_answer_of_another_request, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_values_inside_request, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_late_records, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_filter_gets_its_data, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_end_of_no_input, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_reader_ahead_and_no_end, set_up, tear_down),
 	};
