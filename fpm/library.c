@@ -15,11 +15,15 @@
 
 #define NAME "libberth-worker.so"
 
-static int open_beside_program(void)
+/* In a build folder the library is below the program; installed, it is in the same prefix. */
+static const char *const places[] = {"/worker/" NAME, "/../" BERTH_LIBRARY_SUBDIR "/" NAME};
+
+static int open_near_program(void)
 {
-	char path[PATH_MAX + sizeof("/worker/" NAME)];
+	char path[PATH_MAX + 256];
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
 	char *slash;
+	int fd = -1;
 
 	if (n <= 0)
 		return -1;
@@ -27,8 +31,11 @@ static int open_beside_program(void)
 	slash = strrchr(path, '/');
 	if (!slash)
 		return -1;
-	memcpy(slash, "/worker/" NAME, sizeof("/worker/" NAME));
-	return open(path, O_RDONLY | O_CLOEXEC);
+	for (size_t i = 0; fd == -1 && i < sizeof(places) / sizeof(places[0]); i++) {
+		(void)snprintf(slash, sizeof(path) - (size_t)(slash - path), "%s", places[i]);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	return fd;
 }
 
 static int copy(int from, int to)
@@ -54,7 +61,7 @@ static int copy(int from, int to)
 
 int library_open(int *ret_fd, char *error, size_t size)
 {
-	int file = open_beside_program();
+	int file = open_near_program();
 	int memory = -1;
 	int result;
 
@@ -62,7 +69,10 @@ int library_open(int *ret_fd, char *error, size_t size)
 		file = open(BERTH_LIBRARY_DIR "/" NAME, O_RDONLY | O_CLOEXEC);
 	if (file == -1) {
 		result = -errno;
-		(void)snprintf(error, size, "%s: %s", BERTH_LIBRARY_DIR "/" NAME, strerror(errno));
+		(void)snprintf(error, size,
+			       NAME " is not where it belongs: neither near the program (.%s, .%s) "
+				    "nor in " BERTH_LIBRARY_DIR,
+			       places[0], places[1]);
 		return result;
 	}
 	memory = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -199,7 +199,8 @@ static void obey(char *line)
 	} else if (strcmp(what, "post") == 0) {
 		post(number, pause_ms);
 	} else if (strcmp(what, "script") == 0) {
-		(void)snprintf(self.script, sizeof(self.script), "%s", line + strlen("script "));
+		(void)snprintf(self.script, sizeof(self.script), "%.*s",
+			       (int)sizeof(self.script) - 1, line + strlen("script "));
 		(void)printf("script %s\n", self.script);
 	} else if (strcmp(what, "half") == 0) {
 		for (unsigned int i = 0; i < self.count; i++)

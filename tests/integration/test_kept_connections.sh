@@ -95,7 +95,7 @@ for how in "-c 2" "-c 5" "-p -c 3"; do
 done
 # One that sends two requests at once and never pauses, against clients that come and go: the
 # new ones have their turn. Connecting takes them time, in which the other one is served.
-load -k -p -c 1 -n 100000000 "$count_a" "${sockets[1]}" >"$T/null" &
+"$HELPERS/fcgi-load" -k -p -c 1 -n 100000000 "$count_a" "${sockets[1]}" >"$T/null" &
 GREEDY=$!
 PIDS+=("$GREEDY")
 asked() { [ "$(get "${sockets[1]}" "$counts" | cut -d' ' -f1)" -gt 100 ]; }
@@ -120,6 +120,7 @@ keep k
 # Four times as many kept connections as workers, all of them in use, and new ones in between.
 load -k -c 16 -n 150 "$token" "${sockets[@]}" >"$T/kept" &
 KEPT=$!
+PIDS+=("$KEPT")
 new=$(load -c 4 -n 100 "$token" "${sockets[@]}")
 wait "$KEPT"
 all_right "16 kept connections" 2400 "$(cat "$T/kept")"

@@ -118,11 +118,13 @@ victim=$(get "$T/www-1.sock" "$pid")
 for i in 1 2 3 4; do
 	get -t 40 "$T/www-$i.sock" "$each" >"$T/each-$i" 2>&1 &
 	clients[i]=$!
+	PIDS+=("$!")
 done
 check "every worker is busy" until_true 10 busy
 tell idle send kept >"$T/null"
 load -c 8 -n 1 -t 40 "$token" "$T/www-1.sock" >"$T/waiting" &
 waiting=$!
+PIDS+=("$waiting")
 is_waiting() { [ "$(queued "$T/www-1.sock")" -ge 8 ]; }
 check "eight new clients wait" until_true 10 is_waiting
 kill -9 "$victim"
@@ -147,6 +149,7 @@ rm "$T/drop/gate"
 load -k -c 8 -n 300 "$(script work.php '<?php usleep(rand(0, 9) ? 100 : 6000);
 echo $_SERVER["TOKEN"];')" "$T/www-1.sock" "$T/www-2.sock" >"$T/load" &
 loader=$!
+PIDS+=("$loader")
 kills=0
 while alive "$loader"; do
 	list=($(workers))

@@ -21,8 +21,10 @@ berth_start
 template=$(template_pid)
 load_until_enough -k -c 12 -n 50 >"$T/kept" &
 kept=$!
+PIDS+=("$kept")
 load_until_enough -c 6 -n 50 >"$T/new" &
 new=$!
+PIDS+=("$new")
 sent=0 stayed=0
 for ((i = 0; i < signals; i++)); do
 	until_true 20 has_worker || break

@@ -18,8 +18,10 @@ hold idle "${sockets[3]}" "$token"
 for i in 1 2 3 4; do tell idle open 1 && tell idle ask; done >"$T/null"
 load_until_enough -k -c 12 -n 50 >"$T/kept" &
 kept=$!
+PIDS+=("$kept")
 load_until_enough -c 4 -n 50 >"$T/new" &
 new=$!
+PIDS+=("$new")
 for round in 1 2 3; do
 	old=$(workers)
 	template=$(template_pid)
