@@ -148,5 +148,6 @@ check "listen.keepalive_timeout ends idle ones" until_true 10 ended idle 2
 check "and silent ones" until_true 10 ended nothing 2
 equal "but not half a head" "$(tell begin state)" "open 2, ended 0"
 served "with a limit"
+for name in begin nothing idle; do release $name; done
 berth_stop
 equal "exit status" "$STATUS" 0
