@@ -353,6 +353,16 @@ static void timer_cb(struct ev_loop *loop, ev_timer *w, int revents)
 	dispatch(w->data, SLOT_EVENT_TIMER);
 }
 
+/* For all connections that a worker can hold, even while no successor is there to take them. */
+static void make_room(int socket)
+{
+	const int bytes = 1 << 20;
+
+	/* As an ordinary user one gets what net.core.wmem_max allows. */
+	if (setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) == -1)
+		(void)setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
 int slot_init(struct slot *slot, struct pool *pool, unsigned int number)
 {
 	*slot = (struct slot){.pool = pool, .number = number, .handoff = {-1, -1}};
@@ -361,6 +371,8 @@ int slot_init(struct slot *slot, struct pool *pool, unsigned int number)
 	if (pool->conf->spawn == CONF_SPAWN_TEMPLATE &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, slot->handoff) == -1)
 		return -errno;
+	if (slot->handoff[1] != -1)
+		make_room(slot->handoff[1]);
 	return 0;
 }
 
