@@ -115,5 +115,5 @@ if is_ready; then
 else
 	wait "$MANAGER"
 	equal "no library: exit status" "$?" 111
-	contains "no library: the reason" "$LOG" 'error: .*libberth-worker.so: No such file or directory'
+	contains "no library: the reason" "$LOG" 'error: libberth-worker.so is not where it belongs'
 fi
