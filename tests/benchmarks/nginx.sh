@@ -16,17 +16,23 @@ script mixed.php '<?php usleep(mt_rand(1, 100) <= 5 ? 50000 : 1000); echo "hello
 children=4
 pool_conf
 berth_start
+# A pool for each cell: idle kept connections hold all of php-fpm's children, so new connections to
+# the same pool would wait for ever.
+fpm_pool() {
+	echo "[$1]
+user = www-data
+group = www-data
+listen = $T/$1.sock
+listen.mode = 0666
+pm = static
+pm.max_children = $children"
+}
 cat >"$T/fpm.conf" <<C
 [global]
 error_log = $T/fpm.log
 daemonize = no
-[www]
-user = www-data
-group = www-data
-listen = $T/fpm.sock
-listen.mode = 0666
-pm = static
-pm.max_children = $children
+$(fpm_pool fpm)
+$(fpm_pool fpm_kept)
 C
 "$fpm" -y "$T/fpm.conf" >"$T/fpm.out" 2>&1 &
 PIDS+=($!)
@@ -45,7 +51,7 @@ http {
 	client_body_temp_path $T/nginx-b; fastcgi_temp_path $T/nginx-f; proxy_temp_path $T/nginx-p;
 	uwsgi_temp_path $T/nginx-u; scgi_temp_path $T/nginx-s;
 	upstream fpm { zone a 256k; server unix:$T/fpm.sock max_fails=0; }
-	upstream fpm_kept { zone b 256k; server unix:$T/fpm.sock max_fails=0; keepalive $children; }
+	upstream fpm_kept { zone b 256k; server unix:$T/fpm_kept.sock max_fails=0; keepalive $children; }
 	upstream berth { zone c 256k; least_conn; $berth_servers }
 	upstream berth_kept { zone d 256k; least_conn; $berth_servers keepalive 64; }
 	include /etc/nginx/fastcgi_params;
