@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* While the program is busy: clients that wait go to a worker that idles. */
+/* While the program is busy: clients that wait go to whichever worker is free first. */
 
 #include "rescue.h"
 
@@ -23,14 +23,17 @@
  * Theory of operation
  *
  * A worker that runs a long request can't look at its listeners and kept connections. A thread of
- * its own does: every TICK_MS it sees whether the same request is still running and whether another
- * worker of the pool idles (the scoreboard says so). Then it takes what the kernel reports as
- * ready, exactly as the program's thread would, and passes the requests on over the pool's
- * socket, which wakes one idle worker.
+ * its own does: every TICK_MS it sees whether the same request is still running. Then it takes what
+ * the kernel reports as ready, exactly as the program's thread would, and passes the requests on
+ * over the pool's socket. All workers read that, this one too, as if it were one more listener: it
+ * wakes one that idles, and while none does it is the queue that a shared listener would be.
  *
  * Nothing can be missed: what is ready stays so until it is read, and every tick looks again.
  * Nothing can be served twice: a connection is in one worker's table, or in one message.
  * Nothing is lost: it leaves the table when it is in the socket, which the manager keeps open.
+ *
+ * Waiting for a sibling to idle instead would be wrong: under load none ever does, and those behind
+ * a slow request would wait for its end while all others take turns.
  *
  * Table, queues and watch set belong to one thread at a time (`mine`): the program's from the
  * moment that it asks for a request until it has one, so the thread works while the program does.
@@ -64,10 +67,10 @@ static void sleep_until_busy(void)
 
 static void rescue(void)
 {
-	if (!score_others_idle() || pthread_mutex_trylock(&mine) != 0)
+	if (pthread_mutex_trylock(&mine) != 0)
 		return;
 	/* The program may have come back meanwhile, and waits for us now at most. */
-	while (atomic_load(&busy) && score_others_idle() && wait_take_ready())
+	while (atomic_load(&busy) && wait_take_ready())
 		if (!handoff_send_ready())
 			break;
 	(void)pthread_mutex_unlock(&mine);

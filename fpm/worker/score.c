@@ -14,8 +14,6 @@
 
 static struct abi_score nowhere;
 static struct abi_score *own = &nowhere;
-static const volatile struct abi_score *board;
-static uint32_t board_count;
 static uint32_t max_requests;
 static int attention = -1;
 
@@ -25,7 +23,6 @@ static void change_state(uint32_t state)
 
 	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	own->since_ns = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-	/* Siblings look at it to find out who could help them. */
 	__atomic_store_n(&own->state, state, __ATOMIC_RELEASE);
 }
 
@@ -39,11 +36,8 @@ void score_open(const struct template_worker *worker)
 		mapped = mmap(NULL, (size_t)m->scores * sizeof(struct abi_score),
 			      PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)close(fd);
-	if (mapped != MAP_FAILED) {
-		board = mapped;
-		board_count = m->scores;
+	if (mapped != MAP_FAILED)
 		own = (struct abi_score *)mapped + m->score;
-	}
 	max_requests = m->max_requests;
 	attention = worker->fds[ABI_SPAWN_FD_ATTENTION];
 	own->pid = getpid();
@@ -92,14 +86,6 @@ void score_served(void)
 	own->wants_successor = 1;
 	/* A full eventfd has woken the manager already. */
 	(void)!write(attention, &one, sizeof(one));
-}
-
-bool score_others_idle(void)
-{
-	for (uint32_t i = 0; i < board_count; i++)
-		if (board[i].state == ABI_STATE_IDLE && &board[i] != own)
-			return true;
-	return false;
 }
 
 void score_abandon(void)

@@ -39,9 +39,6 @@ void score_parked(uint32_t count);
 /* So many bytes of an answer are out. */
 void score_wrote(size_t size);
 
-/* Does another worker of the pool say that it waits? */
-bool score_others_idle(void);
-
 /* From now on nothing is written there: the process is a copy of the worker. */
 void score_abandon(void);
 
