@@ -15,6 +15,9 @@
 
 #define PLACEHOLDER	    "%n"
 #define DIGITS		    "0123456789"
+#define PIPE		    "pipe:"
+#define PIPE_IN		    ".in"
+#define PIPE_OUT	    ".out"
 #define PORT_MAX	    65535U
 #define HOST_NAME_BYTES_MAX 253
 
@@ -88,6 +91,28 @@ static int parse_unix(const char *text, unsigned int slots, struct address *addr
 	address->kind = abstract ? ADDRESS_ABSTRACT : ADDRESS_PATH;
 	address->per_slot = strstr(name, PLACEHOLDER) != NULL;
 	return check_unix_length(name, slots, address->per_slot, error, size);
+}
+
+static bool is_pipe(const char *text)
+{
+	return strncmp(text, PIPE "/", strlen(PIPE "/")) == 0;
+}
+
+static int parse_pipe(const char *text, unsigned int slots, struct address *address, char *error,
+		      size_t size)
+{
+	const char *path = text + strlen(PIPE);
+	size_t length = expand(path, slots, NULL, 0) + strlen(PIPE_OUT);
+
+	if (text[strlen(text) - 1] == '/')
+		return fail(error, size, "the path ends with '/': that names a folder, no pipe");
+	if (length > UNIX_NAME_MAX)
+		return fail(error, size,
+			    "path of the pipe is %zu bytes long, at most %zu are possible", length,
+			    UNIX_NAME_MAX);
+	address->kind = ADDRESS_PIPE;
+	address->per_slot = strstr(path, PLACEHOLDER) != NULL;
+	return 0;
 }
 
 static bool is_ipv6(const char *text, size_t length)
@@ -272,7 +297,7 @@ static int check_text(const char *text, char *error, size_t size)
 	if (strncmp(text, "unix:", 5) == 0 && strpbrk(text, "/@") != NULL)
 		return fail(error, size,
 			    "write the path of a unix socket alone, without \"unix:\"");
-	if (text[0] != '/' && text[0] != '@' && strchr(text, '/') != NULL)
+	if (text[0] != '/' && text[0] != '@' && !is_pipe(text) && strchr(text, '/') != NULL)
 		return fail(error, size, "the path of a unix socket must start with '/'");
 	return 0;
 }
@@ -288,6 +313,8 @@ int address_parse(const char *text, unsigned int slots, struct address *ret_addr
 		return rc;
 	if (text[0] == '/' || text[0] == '@')
 		rc = parse_unix(text, slots, &address, error, size);
+	else if (is_pipe(text))
+		rc = parse_pipe(text, slots, &address, error, size);
 	else
 		rc = parse_inet(text, slots, &address, error, size);
 	if (rc < 0)
@@ -331,6 +358,19 @@ static int resolve_unix(const struct address *address, unsigned int slot,
 	socket.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 1);
 	*ret_socket = socket;
 	return 0;
+}
+
+static struct address_socket pipe_end(const struct address *address, unsigned int slot,
+				      const char *suffix)
+{
+	struct address_socket end = {.addr.un.sun_family = AF_UNIX, .pipe = true};
+	char *path = end.addr.un.sun_path;
+	size_t length = expand(address->text + strlen(PIPE), slot, path, UNIX_NAME_MAX);
+
+	/* address_parse() has seen that both have room in the last slot, whose name is longest. */
+	(void)snprintf(path + length, sizeof(end.addr.un.sun_path) - length, "%s", suffix);
+	end.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path) + 1);
+	return end;
 }
 
 static bool same_unix(const struct address_socket *a, const struct address_socket *b)
@@ -457,6 +497,12 @@ int address_resolve(const struct address *address, unsigned int slot,
 	unsigned int offset = address->per_slot ? slot : 0;
 	int rc;
 
+	if (address->kind == ADDRESS_PIPE) {
+		ret_sockets[0] = pipe_end(address, slot, PIPE_IN);
+		ret_sockets[1] = pipe_end(address, slot, PIPE_OUT);
+		*ret_count = 2;
+		return 0;
+	}
 	if (address->kind != ADDRESS_INET) {
 		rc = resolve_unix(address, slot, &ret_sockets[0], error, size);
 		if (rc == 0)
@@ -477,7 +523,7 @@ static void format_unix(const struct address_socket *socket, char *buffer, size_
 	if (length > 0 && path[0] == '\0')
 		(void)snprintf(buffer, size, "@%.*s", (int)(length - 1), path + 1);
 	else
-		(void)snprintf(buffer, size, "%.*s", (int)length, path);
+		(void)snprintf(buffer, size, "%s%.*s", socket->pipe ? PIPE : "", (int)length, path);
 }
 
 const char *address_format(const struct address_socket *socket, char *buffer, size_t size)

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Most socket addresses that one name may stand for. */
+/* Most addresses that one name may stand for. */
 #define ADDRESS_RESOLVE_MAX 8
 
 /* Long enough for every text that address_format() makes. */
@@ -18,6 +18,7 @@ enum address_kind {
 	ADDRESS_PATH = 0, /* unix socket in the file system: contains a '/' */
 	ADDRESS_ABSTRACT, /* "@name": Linux's abstract unix sockets */
 	ADDRESS_INET,	  /* TCP: PORT, HOST:PORT, IPv4:PORT, [IPv6]:PORT */
+	ADDRESS_PIPE,	  /* "pipe:/PATH": two named pipes, PATH.in and PATH.out */
 };
 
 /**
@@ -38,9 +39,10 @@ struct address {
 };
 
 /**
- * struct address_socket - one bindable socket address
- * @addr:	The address
+ * struct address_socket - one bindable socket address, or a named pipe
+ * @addr:	The address; of a pipe its path, as a unix socket has it
  * @len:	Bytes of @addr in use
+ * @pipe:	It is a named pipe
  */
 struct address_socket {
 	union {
@@ -49,6 +51,7 @@ struct address_socket {
 		struct sockaddr_storage storage;
 	} addr;
 	socklen_t len;
+	bool pipe;
 };
 
 /**
@@ -56,6 +59,7 @@ struct address_socket {
  * @text:	Accepted: a path with a '/' ("/run/berth/www-%n.sock"), "@name", "PORT",
  *		"BASE+%n", and both of the latter after "HOST:", "IPv4:", "[IPv6]:" or ":".
  *		"%n" may stand anywhere in a path or a name, more than once, and never in a host.
+ *		"pipe:" in front of a path makes it a pair of named pipes.
  * @slots:	Number of slots, 1 or more: what the longest path and the highest port are for
  * @ret_address: Set on success, to be released by address_done()
  * @error:	On failure: what is wrong and what is accepted, without a newline
@@ -78,7 +82,8 @@ void address_done(struct address *address);
  * address_resolve() - the socket addresses of one slot
  * @address:	Parsed address
  * @slot:	Slot number from 1; ignored if the address has no placeholder
- * @ret_sockets: Filled from the start; several only for a name with several addresses
+ * @ret_sockets: Filled from the start; several only for a name with several addresses, and for
+ *		pipes: the one of requests, then the one of answers
  * @ret_count:	Number of entries set
  * @error:	On failure: what is wrong, without a newline
  * @size:	Bytes of @error

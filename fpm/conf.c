@@ -330,3 +330,8 @@ int conf_builder_finish(struct conf_builder *builder, const struct conf_rules *r
 	hand_out(builder, ret_conf);
 	return 0;
 }
+
+bool conf_has_pipes(const struct conf_pool *pool)
+{
+	return pool->listen_count > 0 && pool->listen[0].address.kind == ADDRESS_PIPE;
+}

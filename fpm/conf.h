@@ -94,7 +94,7 @@ struct conf_php {
  * @request_header_timeout_ms: Longest time that a request's head may take, 0 = any
  * @keepalive_timeout_ms: listen.keepalive_timeout: longest time that an idle connection is kept,
  *			0 = any
- * @rescue:		pm.rescue: clients that wait at a busy worker are passed on to an idle one
+ * @rescue:		pm.rescue: clients that wait at a busy worker are passed on to a free one
  * @chdir:		chdir: working folder of its processes, NULL = the manager's
  * @clear_env:		clear_env: processes get only what @env says
  * @env:		env[...], @env_count of them
@@ -252,6 +252,14 @@ int conf_builder_finish(struct conf_builder *builder, const struct conf_rules *r
  * @conf:	Configuration, may be NULL
  */
 void conf_free(struct conf *conf);
+
+/**
+ * conf_has_pipes() - do its workers have pipes in place of listening sockets
+ * @pool:	Pool that was checked
+ *
+ * Return: true if its only address is a pair of named pipes
+ */
+bool conf_has_pipes(const struct conf_pool *pool);
 
 /**
  * conf_spawn_name() - "template" or "exec"

@@ -74,6 +74,28 @@ static void parse_listen(struct conf_builder *builder, struct conf_section *sect
 	}
 }
 
+/* A pair of pipes has one worker and one client: what is for many of them can't be had. */
+static void check_pipes(struct conf_builder *builder, const struct conf_section *section)
+{
+	struct conf_pool *const pool = section->pool;
+	const struct conf_place *const place = conf_place_find(section, "listen", NULL);
+
+	for (size_t i = 0; place != NULL && i < pool->listen_count; i++) {
+		if (pool->listen[i].address.kind != ADDRESS_PIPE)
+			continue;
+		if (pool->listen_count > 1)
+			report_at(builder, place, CONF_ERROR,
+				  "a pool on pipes has no other listen line");
+		else if (pool->spawn != CONF_SPAWN_TEMPLATE)
+			report_at(builder, place, CONF_ERROR, "pipes need spawn = template");
+		else if (!pool->listen[i].address.per_slot && pool->max_children > 1)
+			report_at(builder, place, CONF_ERROR,
+				  "each worker needs pipes of its own: write %n into the path");
+		pool->rescue = false;
+		return;
+	}
+}
+
 static void check_required(struct conf_builder *builder, const struct conf_section *section)
 {
 	if (conf_place_find(section, "listen", NULL) == NULL)
@@ -256,6 +278,7 @@ void conf_check_pool(struct conf_builder *builder, struct conf_section *section,
 	check_required(builder, section);
 	check_children_variable(builder, section);
 	parse_listen(builder, section);
+	check_pipes(builder, section);
 	conf_check_peers(builder, section);
 	if (conf_place_find(section, "process_control_timeout", NULL) == NULL)
 		pool->process_control_timeout_ms = builder->conf->process_control_timeout_ms;

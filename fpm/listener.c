@@ -62,7 +62,9 @@ int listener_open(const struct address_socket *address, const struct listener_op
 	struct listener listener = {.fd = -1, .address = *address};
 	int rc;
 
-	if (address->addr.sa.sa_family != AF_UNIX)
+	if (address->pipe)
+		rc = listener_pipe_open(&listener, options, error, size);
+	else if (address->addr.sa.sa_family != AF_UNIX)
 		rc = listener_inet_open(&listener, options, error, size);
 	else if (address->addr.un.sun_path[0] == '\0')
 		rc = listener_abstract_open(&listener, options, error, size);

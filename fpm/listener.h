@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Listening sockets: bind, permissions, stale files, removal. */
+/* Listening sockets: bind, permissions, stale files, removal; and named pipes in their place. */
 #ifndef FPM_LISTENER_H
 #define FPM_LISTENER_H
 
@@ -28,7 +28,7 @@ struct listener_options {
 
 /**
  * struct listener - a listening socket that this process has bound
- * @fd:		Socket, close-on-exec; -1 if closed
+ * @fd:		Socket, or pipe open for both directions; close-on-exec; -1 if closed
  * @address:	Its address; a kernel-chosen port is filled in
  * @dev:	Device of a unix socket's file
  * @ino:	Inode of it, 0 if there is no file to remove
@@ -55,7 +55,9 @@ struct listener {
  * socket is refused and left alone. Two processes that do this at once to one path do not
  * disturb each other (the folder is locked meanwhile). A missing folder is made, one level only.
  * The mode holds from the first moment that a connection is possible. A TCP socket has
- * TCP_NODELAY, SO_REUSEADDR and, with IPv6, IPV6_V6ONLY set.
+ * TCP_NODELAY, SO_REUSEADDR and, with IPv6, IPV6_V6ONLY set. A named pipe is made anew, unless a
+ * process has it open for reading; it is open for both directions, so that none of its users
+ * ever sees its end.
  *
  * Return: 0 or negative errno
  */

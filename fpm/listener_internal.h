@@ -100,6 +100,18 @@ int listener_path_open(struct listener *listener, const struct listener_options 
 		       char *error, size_t size);
 
 /**
+ * listener_pipe_open() - make a named pipe and open it
+ * @listener:	As for listener_inet_open(); no file or folder is left behind on failure
+ * @options:	How; @backlog and @nonblocking mean nothing here
+ * @error:	On failure: what is wrong
+ * @size:	Bytes of @error
+ *
+ * Return: 0 or negative errno
+ */
+int listener_pipe_open(struct listener *listener, const struct listener_options *options,
+		       char *error, size_t size);
+
+/**
  * listener_path_remove() - remove a socket's file, and its folder if that was made for it
  * @listener:	Listener; its fd must still be open, or the inode number may be another file's
  */

@@ -123,7 +123,10 @@ static int bind_file(struct listener *listener, mode_t mode, char *error, size_t
 
 static bool is_own_file(const struct listener *listener, const struct stat *st)
 {
-	return S_ISSOCK(st->st_mode) && st->st_dev == listener->dev && st->st_ino == listener->ino;
+	mode_t type = listener->address.pipe ? S_IFIFO : S_IFSOCK;
+
+	return (st->st_mode & S_IFMT) == type && st->st_dev == listener->dev &&
+	       st->st_ino == listener->ino;
 }
 
 /* Through a descriptor, so that nobody can put another file in the place of ours meanwhile. */

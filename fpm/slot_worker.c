@@ -123,6 +123,7 @@ static int start_from_template(struct slot_worker *w, const struct slot_worker_s
 	w->ticket.max_requests = request_limit(w->pool->conf);
 	w->ticket.header_timeout_ms = w->pool->conf->request_header_timeout_ms;
 	w->ticket.keepalive_timeout_ms = w->pool->conf->keepalive_timeout_ms;
+	w->ticket.pipes = conf_has_pipes(w->pool->conf);
 	w->ticket.rescue = w->pool->conf->rescue && w->pool->conf->max_children > 1;
 	w->ticket.fds[ABI_SPAWN_FD_OUTPUT] = output;
 	w->ticket.fds[ABI_SPAWN_FD_LIFELINE] = lifeline[0];

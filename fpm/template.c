@@ -103,6 +103,7 @@ static void send_tickets(struct template *t)
 			.header_timeout_ms = ticket->header_timeout_ms,
 			.keepalive_timeout_ms = ticket->keepalive_timeout_ms,
 			.rescue = ticket->rescue,
+			.pipes = ticket->pipes,
 			.listeners = (uint32_t)(ticket->fd_count - ABI_SPAWN_FD_LISTENER),
 		};
 

@@ -24,7 +24,8 @@ struct template_ticket;
  * @max_requests: Requests after which the worker wants a successor, 0 = none
  * @header_timeout_ms: Longest time that a request's head may take, 0 = any
  * @keepalive_timeout_ms: Longest time that an idle connection is kept, 0 = any
- * @rescue:	Its clients are passed on to idle workers while it is busy
+ * @rescue:	Its clients are passed on to other workers while it is busy
+ * @pipes:	Its two listeners are pipes, for requests and for answers
  * @fds:	In the order of enum abi_spawn_fd; open until @spawned, then its owner's to close
  * @fd_count:	Entries of @fds
  * @spawned:	Called once: with the worker's pid and pidfd (taken over), or with @error,
@@ -38,6 +39,7 @@ struct template_ticket {
 	uint32_t header_timeout_ms;
 	uint32_t keepalive_timeout_ms;
 	bool rescue;
+	bool pipes;
 	int fds[ABI_SPAWN_FDS_MAX];
 	size_t fd_count;
 	void (*spawned)(struct template_ticket *ticket, pid_t pid, int pidfd, int error);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes whenever anything below does. */
-#define ABI_VERSION 3U
+#define ABI_VERSION 4U
 
 /*
  * Inherited by a template: its end of the control socket and the library itself, which is
@@ -65,7 +65,9 @@ enum abi_spawn_fd {
  * @max_requests:	ABI_SPAWN: requests after which the worker wants a successor, 0 = none
  * @header_timeout_ms:	ABI_SPAWN: longest time that a request's head may take, 0 = any
  * @keepalive_timeout_ms: ABI_SPAWN: longest time that an idle connection is kept, 0 = any
- * @rescue:		ABI_SPAWN: clients that wait at a busy worker are passed on to an idle one
+ * @rescue:		ABI_SPAWN: clients that wait at a busy worker are passed on to a free one
+ * @pipes:		ABI_SPAWN: the two listeners are pipes: requests come from the first, answers
+ *			go into the second
  * @pid:		READY, SPAWNED, EXITED
  * @error:		SPAWNED: errno if there is no worker, else 0
  * @status:		EXITED: as wait4() gives it
@@ -88,7 +90,7 @@ struct abi_message {
 	uint32_t header_timeout_ms;
 	uint32_t keepalive_timeout_ms;
 	uint32_t rescue;
-	uint32_t reserved;
+	uint32_t pipes;
 	int32_t pid;
 	int32_t error;
 	int32_t status;

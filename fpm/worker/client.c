@@ -41,7 +41,7 @@ void client_start(struct client *client, int fd)
 {
 	uint8_t *buffer = client->buffer;
 
-	*client = (struct client){.fd = fd, .phase = CLIENT_HEAD, .buffer = buffer};
+	*client = (struct client){.fd = fd, .answers = -1, .phase = CLIENT_HEAD, .buffer = buffer};
 }
 
 static void ready(struct client *c)

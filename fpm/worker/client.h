@@ -32,7 +32,8 @@ enum client_phase {
 
 /**
  * struct client - one connection
- * @fd:		Our descriptor of it
+ * @fd:		Our descriptor of it; of a pair of pipes the one that requests come from
+ * @answers:	Of a pair of pipes the one that answers go into, -1 if @fd is a socket
  * @phase:	Phase
  * @fresh:	It was never served, and is not older than CLIENT_FRESH_MS
  * @born_ms:	When it was accepted, monotonic clock
@@ -63,6 +64,7 @@ enum client_phase {
  */
 struct client {
 	int fd;
+	int answers;
 	enum client_phase phase;
 	bool fresh;
 	uint64_t born_ms;

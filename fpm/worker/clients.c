@@ -4,6 +4,7 @@
 #include "clients.h"
 
 #include "libc.h"
+#include "stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,13 +137,6 @@ uint32_t clients_held(void)
 	return all.held;
 }
 
-static bool has_input(const struct client *c)
-{
-	char byte;
-
-	return libc_calls()->recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
-}
-
 /* Of those that have no request ready, the one that has waited for longest. */
 static struct client *longest_waiting(void)
 {
@@ -167,7 +161,7 @@ static void evict(void)
 		if (!oldest)
 			return;
 		/* One more look: its request may have come by now. */
-		if (has_input(oldest))
+		if (stream_has_input(oldest))
 			clients_read(oldest);
 		else
 			c = oldest;
@@ -175,7 +169,7 @@ static void evict(void)
 	if (!c)
 		return;
 	/* The program may hold the socket as well; the peer is to see the end all the same. */
-	(void)libc_calls()->shutdown(c->fd, SHUT_RDWR);
+	stream_end(c);
 	clients_drop(c);
 }
 
@@ -234,18 +228,15 @@ static bool read_some(struct client *c)
 {
 	uint8_t *at;
 	size_t room = client_room(c, &at);
-	ssize_t n;
+	ssize_t n = stream_read(c, at, room);
 
-	do
-		n = libc_calls()->recv(c->fd, at, room, MSG_DONTWAIT);
-	while (n == -1 && errno == EINTR);
 	if (n == -1 && errno == EAGAIN) {
 		c->more = false;
 		return false;
 	}
 	if (n <= 0) {
 		/* The program's number may refer to the socket still, and the peer may wait. */
-		(void)libc_calls()->shutdown(c->fd, SHUT_RDWR);
+		stream_end(c);
 		clients_drop(c);
 		return false;
 	}
@@ -349,7 +340,7 @@ static int expire(struct client_queue *queue, uint32_t limit_ms, uint64_t now)
 
 		if (age < limit_ms)
 			return (int)(limit_ms - age) + 1;
-		(void)libc_calls()->shutdown(c->fd, SHUT_RDWR);
+		stream_end(c);
 		clients_drop(c);
 	}
 	return -1;
@@ -427,9 +418,14 @@ void clients_unlist(struct client *client)
 
 void clients_abandon(void)
 {
-	for (unsigned int i = 0; i < all.unused_from; i++)
-		if (all.table[i].phase != CLIENT_FREE && all.table[i].fd != -1)
-			(void)libc_calls()->close(all.table[i].fd);
+	for (unsigned int i = 0; i < all.unused_from; i++) {
+		const struct client *c = &all.table[i];
+
+		if (c->phase != CLIENT_FREE && c->fd != -1)
+			(void)libc_calls()->close(c->fd);
+		if (c->phase != CLIENT_FREE && c->answers != -1)
+			(void)libc_calls()->close(c->answers);
+	}
 	all.unused_from = 0;
 	TAILQ_INIT(&all.free);
 	TAILQ_INIT(&all.ready);

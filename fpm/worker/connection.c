@@ -8,6 +8,7 @@
 #include "libc.h"
 #include "rescue.h"
 #include "score.h"
+#include "stream.h"
 #include "wait.h"
 
 #include <errno.h>
@@ -72,8 +73,8 @@ static int accept_locked(struct sockaddr *addr, socklen_t *len, int flags)
 
 		if (!c)
 			return -1;
-		/* A fresh one is given as it is; a watched one keeps its descriptor for us. */
-		self.fd = c->watched ? fcntl(c->fd, F_DUPFD_CLOEXEC, 3) : c->fd;
+		/* A fresh one is given as it is; a watched one, or a pipe, keeps its own for us. */
+		self.fd = c->watched || c->answers != -1 ? fcntl(c->fd, F_DUPFD_CLOEXEC, 3) : c->fd;
 		if (self.fd == -1) {
 			clients_drop(c);
 			continue;
@@ -157,7 +158,7 @@ static ssize_t fill(struct client *c)
 {
 	uint8_t *at;
 	size_t room = client_room(c, &at);
-	ssize_t n = libc_calls()->recv(c->fd, at, room, 0);
+	ssize_t n = stream_wait(c, at, room);
 
 	if (n > 0) {
 		c->end += (uint32_t)n;
@@ -248,7 +249,7 @@ ssize_t connection_read(void *data, size_t size)
 
 ssize_t connection_write(const void *data, size_t size)
 {
-	ssize_t n = libc_calls()->write(self.fd, data, size);
+	ssize_t n = stream_write(self.client, self.fd, data, size);
 
 	if (n <= 0 || !self.client)
 		return n;
@@ -279,23 +280,28 @@ int connection_shutdown(int how)
 	if (!self.client)
 		return 0;
 	self.shut = how != SHUT_RD;
+	if (self.client->answers != -1)
+		return 0;
 	return libc_calls()->shutdown(self.fd, how);
 }
 
 /* Would closing the socket now reset it under an answer that is still on its way? */
 static bool has_unread_input(struct client *c)
 {
-	char byte;
-
 	/* php-cgi leaves the empty STDIN record behind; that much may be passed over. */
 	(void)client_next(c);
-	return c->phase != CLIENT_HEAD || client_pending(c) > 0 ||
-	       libc_calls()->recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+	return c->phase != CLIENT_HEAD || client_pending(c) > 0 || stream_has_input(c);
 }
 
 /* What is to be done with the client of a connection that the program closes. */
 static void release(struct client *c, int fd)
 {
+	/* Pipes have no end: what comes next is the next request. */
+	if (c->answers != -1 && client_is_answered(c)) {
+		(void)client_next(c);
+		clients_park(c);
+		return;
+	}
 	if (client_is_answered(c) && has_unread_input(c) &&
 	    (c->fd != fd || clients_unshare(c) == 0)) {
 		if (!self.shut)

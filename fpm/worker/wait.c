@@ -31,6 +31,10 @@
  *
  * The lifeline's end of file says that the worker is to leave, or that the manager is gone. It
  * is looked at only here, between two requests, so whatever runs is finished first.
+ *
+ * A worker on a pair of pipes has one client from the start and never another one. When that is
+ * gone, as the program and the stream of requests are out of step, it leaves: its successor begins
+ * anew.
  */
 static struct {
 	int epoll;
@@ -38,6 +42,7 @@ static struct {
 	int listeners[ABI_LISTENERS_MAX];
 	size_t listener_count;
 	bool over;
+	bool pipes;
 } self = {.epoll = -1, .lifeline = -1};
 
 /* Data of an epoll event: a client's address, or one of these, which are none. */
@@ -50,29 +55,52 @@ static int watch(int fd, uint32_t events, void *data)
 	return epoll_ctl(self.epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-int wait_init(const struct template_worker *worker)
+/* The stream may hold a request already, so it is looked at. */
+static int take_pipes(int requests, int answers)
 {
-	const struct clients_limits limits = {
-		.header_timeout_ms = worker->message.header_timeout_ms,
-		.keepalive_timeout_ms = worker->message.keepalive_timeout_ms,
-	};
+	struct client *client = clients_add(requests);
 
-	self.lifeline = worker->fds[ABI_SPAWN_FD_LIFELINE];
-	self.listener_count = worker->message.listeners;
-	self.epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (self.epoll == -1 || clients_init(self.epoll, &limits) == -1 ||
-	    watch(self.lifeline, EPOLLIN, &lifeline_mark) == -1)
+	if (!client)
 		return -1;
+	client->answers = answers;
+	clients_read(client);
+	return 0;
+}
+
+static int watch_listeners(const struct template_worker *worker)
+{
 	handoff_init(worker);
 	if (watch(worker->fds[ABI_SPAWN_FD_HANDOFF_IN], EPOLLIN, &handoff_mark) == -1 ||
 	    watch(worker->fds[ABI_SPAWN_FD_FRESH_IN], EPOLLIN | EPOLLEXCLUSIVE, &fresh_mark) == -1)
 		return -1;
+	self.listener_count = worker->message.listeners;
 	for (size_t i = 0; i < self.listener_count; i++) {
 		self.listeners[i] = worker->fds[ABI_SPAWN_FD_LISTENER + i];
 		if (watch(self.listeners[i], EPOLLIN | EPOLLEXCLUSIVE, &self.listeners[i]) == -1)
 			return -1;
 	}
 	return 0;
+}
+
+int wait_init(const struct template_worker *worker)
+{
+	const int *fds = worker->fds;
+	struct clients_limits limits = {
+		.header_timeout_ms = worker->message.header_timeout_ms,
+		.keepalive_timeout_ms = worker->message.keepalive_timeout_ms,
+	};
+
+	self.lifeline = fds[ABI_SPAWN_FD_LIFELINE];
+	self.pipes = worker->message.pipes != 0;
+	if (self.pipes)
+		limits = (struct clients_limits){0};
+	self.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (self.epoll == -1 || clients_init(self.epoll, &limits) == -1 ||
+	    watch(self.lifeline, EPOLLIN, &lifeline_mark) == -1)
+		return -1;
+	if (self.pipes)
+		return take_pipes(fds[ABI_SPAWN_FD_LISTENER], fds[ABI_SPAWN_FD_LISTENER + 1]);
+	return watch_listeners(worker);
 }
 
 static bool is_listener(const void *data)
@@ -143,7 +171,7 @@ struct client *wait_next(void)
 		int timeout_ms = clients_expire();
 		struct client *client;
 
-		if (self.over) {
+		if (self.over || (self.pipes && clients_held() == 0)) {
 			errno = EINVAL;
 			return NULL;
 		}

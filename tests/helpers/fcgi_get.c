@@ -4,8 +4,10 @@
 #include "fcgi/wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ static const char usage[] =
 	"                [NAME=VALUE]...\n"
 	"\n"
 	"Requests SCRIPT (a SCRIPT_FILENAME) from a FastCGI application and prints the body.\n"
-	"ADDRESS is /path, @abstract, HOST:PORT or [IPv6]:PORT.\n"
+	"ADDRESS is /path, @abstract, HOST:PORT, [IPv6]:PORT or pipe:/path.\n"
 	"  -k COUNT    that many requests over one kept connection\n"
 	"  -n COUNT    that many requests, each over a connection of its own\n"
 	"  -s          print the whole answer, headers included\n"
@@ -43,6 +45,12 @@ struct options {
 	bool hurry;
 	double timeout;
 	size_t body;
+};
+
+/* The same socket twice, or two pipes. */
+struct peer {
+	int requests;
+	int answers;
 };
 
 struct answer {
@@ -115,11 +123,39 @@ out:
 	return fd;
 }
 
-static int connect_to(const struct options *o)
+static struct peer open_pipes(const char *path)
 {
+	char name[256];
+	struct peer peer;
+
+	(void)snprintf(name, sizeof(name), "%s.in", path);
+	peer.requests = open(name, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	(void)snprintf(name, sizeof(name), "%s.out", path);
+	peer.answers = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return peer;
+}
+
+static struct peer connect_to(const struct options *o)
+{
+	int fd;
+
+	if (strncmp(o->address, "pipe:", 5) == 0)
+		return open_pipes(o->address + 5);
 	if (o->address[0] == '/' || o->address[0] == '@')
-		return connect_unix(o->address, o->hurry);
-	return connect_inet(o->address);
+		fd = connect_unix(o->address, o->hurry);
+	else
+		fd = connect_inet(o->address);
+	if (fd != -1)
+		(void)fcntl(fd, F_SETFL, O_NONBLOCK);
+	return (struct peer){fd, fd};
+}
+
+static void disconnect(struct peer *peer)
+{
+	(void)close(peer->requests);
+	if (peer->answers != peer->requests)
+		(void)close(peer->answers);
+	*peer = (struct peer){-1, -1};
 }
 
 static bool put_param(struct wire_buffer *out, const char *name, const char *value)
@@ -211,30 +247,33 @@ static void take_event(const struct wire_parser *parser, const struct wire_event
 }
 
 /* Sends and reads at the same time, so that neither side can wait for the other for ever. */
-static const char *exchange(int fd, const uint8_t *request, size_t size, double deadline,
+static const char *exchange(struct peer peer, const uint8_t *request, size_t size, double deadline,
 			    struct answer *answer)
 {
 	struct wire_parser parser;
 
 	wire_parser_init(&parser);
 	while (!answer->ended) {
-		struct pollfd p = {.fd = fd, .events = POLLIN | (size ? POLLOUT : 0)};
+		struct pollfd p[] = {{.fd = peer.answers, .events = POLLIN},
+				     {.fd = size ? peer.requests : -1, .events = POLLOUT}};
 		uint8_t input[65536], *at = input;
 		double left = deadline - now();
 		ssize_t n;
 
-		if (left <= 0 || poll(&p, 1, (int)(left * 1000) + 1) == 0)
+		if (left <= 0 || poll(p, 2, (int)(left * 1000) + 1) == 0)
 			return "timeout";
-		if ((p.revents & POLLOUT) && size) {
-			n = send(fd, request, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (p[1].revents & POLLOUT) {
+			n = write(peer.requests, request, size);
 			if (n == -1 && errno != EAGAIN)
 				return strerror(errno);
 			request += n > 0 ? n : 0;
 			size -= n > 0 ? (size_t)n : 0;
 		}
-		if (!(p.revents & (POLLIN | POLLHUP | POLLERR)))
+		if (!(p[0].revents & (POLLIN | POLLHUP | POLLERR)))
 			continue;
-		n = recv(fd, input, sizeof(input), 0);
+		n = read(peer.answers, input, sizeof(input));
+		if (n == -1 && errno == EAGAIN)
+			continue;
 		if (n <= 0)
 			return n == 0 ? "end of file before END_REQUEST" : strerror(errno);
 		for (enum wire_status status = WIRE_OK; status == WIRE_OK && !answer->ended;) {
@@ -267,19 +306,20 @@ static bool print_answer(const struct options *o, const struct answer *answer)
 
 static int run(const struct options *o, const uint8_t *request, size_t size)
 {
-	int fd = -1, result = 0;
+	struct peer peer = {-1, -1};
+	int result = 0;
 
 	for (unsigned int i = 0; i < o->requests; i++) {
 		struct answer answer = {0};
 		const char *fault;
 
-		if (fd == -1)
-			fd = connect_to(o);
-		if (fd == -1) {
+		if (peer.answers == -1)
+			peer = connect_to(o);
+		if (peer.requests == -1 || peer.answers == -1) {
 			(void)fprintf(stderr, "fcgi-get: %s: %s\n", o->address, strerror(errno));
 			return 3;
 		}
-		fault = exchange(fd, request, size, now() + o->timeout, &answer);
+		fault = exchange(peer, request, size, now() + o->timeout, &answer);
 		if (!print_answer(o, &answer))
 			result = 1;
 		if (fault) {
@@ -287,10 +327,8 @@ static int run(const struct options *o, const uint8_t *request, size_t size)
 			result = 1;
 		}
 		free(answer.text);
-		if (!o->keep || fault) {
-			(void)close(fd);
-			fd = -1;
-		}
+		if (!o->keep || fault)
+			disconnect(&peer);
 	}
 	return result;
 }
@@ -302,6 +340,7 @@ int main(int argc, char *argv[])
 	size_t size;
 	int option, result;
 
+	(void)signal(SIGPIPE, SIG_IGN);
 	while ((option = getopt(argc, argv, "+k:n:swt:b:")) != -1) {
 		if (option == 'k' || option == 'n') {
 			o.requests = (unsigned int)strtoul(optarg, NULL, 10);

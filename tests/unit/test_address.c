@@ -49,6 +49,9 @@ static const struct accepted_row accepted[] = {
 	{"/" NAME_50 NAME_50 "%n", 10000, ADDRESS_PATH, NULL, 0, true, 10000,
 	 "/" NAME_50 NAME_50 "10000"},
 	/* Abstract names. */
+	{"pipe:/run/www-%n", 9, ADDRESS_PIPE, NULL, 0, true, 9, "pipe:/run/www-9.in"},
+	{"pipe:/w", 1, ADDRESS_PIPE, NULL, 0, false, 1, "pipe:/w.in"},
+
 	{"@www", 4, ADDRESS_ABSTRACT, NULL, 0, false, 1, "@www"},
 	{"@www-%n", 4, ADDRESS_ABSTRACT, NULL, 0, true, 4, "@www-4"},
 	{"@%n", 4, ADDRESS_ABSTRACT, NULL, 0, true, 4, "@4"},
@@ -96,7 +99,7 @@ static void test_accepted(void **state)
 		if (address_resolve(&address, row->slot, sockets, &count, error, sizeof(error)) !=
 		    0)
 			fail_msg("%s: %s", row->text, error);
-		assert_int_equal(count, 1);
+		assert_int_equal(count, row->kind == ADDRESS_PIPE ? 2 : 1);
 		assert_string_equal(address_format(&sockets[0], text, sizeof(text)),
 				    row->formatted);
 		address_done(&address);
