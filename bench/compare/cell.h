@@ -54,7 +54,7 @@ struct cell_round {
 
 /**
  * struct cell - one way to do it
- * @name:	"unix kept c=4", set by cell_init()
+ * @name:	"unix kept c=4 100 B", set by cell_init()
  * @transport:	Transport
  * @keep:	Kept connections
  * @connections: Concurrency
@@ -113,8 +113,7 @@ enum cell_figure {
  * @cell:	Set up; @transport, @keep, @connections, @body_size, @target, @request, @expect and
  *		@control as the caller has set them before; everything else is cleared
  *
- * The name says transport, kept or new, concurrency and body size. The target's name is not part
- * of it; see cell_label().
+ * The name says transport, kept or new, concurrency and body size. The target is not part of it.
  *
  * Return: 0 or -ENOMEM
  */
@@ -133,11 +132,12 @@ void cell_done(struct cell *cell);
  * @result:	Of the load
  * @used:	Of server and machine during the slice, as usage_since() made it
  * @threads:	Threads of the client
+ * @skipped:	Answers that came during the slice and were not recorded
  *
  * Queue figures are the caller's to set. Whoever measures without rounds takes it as round 0.
  */
 void cell_take(struct cell *cell, unsigned int round, const struct load_result *result,
-	       const struct usage *used, unsigned int threads);
+	       const struct usage *used, unsigned int threads, uint64_t skipped);
 
 /**
  * cell_figure() - a figure of a round

@@ -84,7 +84,7 @@ double statistics_trend(const double *values, size_t count);
  * @b_count:	1 or more
  * @ret_p:	Two-sided p-value
  *
- * Return: median of all pairwise ratios a/b
+ * Return: median of all pairwise ratios a/b, NAN without memory
  */
 double statistics_shift(const double *a, size_t a_count, const double *b, size_t b_count,
 			double *ret_p);
@@ -97,13 +97,21 @@ enum statistics_verdict {
 };
 
 /**
+ * statistics_noise() - how far a control got from 1
+ * @control:	Interval of a ratio of a cell with itself
+ *
+ * Return: distance of the farther end, the same upwards and downwards: 0.02 for [0.99, 1.02]
+ */
+double statistics_noise(const struct statistics_interval *control);
+
+/**
  * statistics_judge() - what may be said of a ratio of speeds
  * @ratio:	Interval of it
  * @control:	Interval of the A/A control: a cell against itself
  * @delta:	Difference that does not matter, e.g. 0.03
  *
- * No verdict is finer than the control: a difference counts only if the whole interval is farther
- * from 1 than the control's farther end.
+ * Without an interval of either there is no verdict. No verdict is finer than the control: a
+ * difference counts only if the whole interval is farther from 1 than the control's farther end.
  *
  * Return: verdict
  */

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A comparison's cells and what each round measured in them. */
+
+#include "cell.h"
+
+#include "bench/compare/statistics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* With fewer values beyond it, a percentile is chance. */
+#define LEAST_BEYOND 10
+
+/* Steal and pressure above which a slice is dirty, shares of its time. */
+#define DIRTY_STEAL    0.01
+#define DIRTY_PRESSURE 0.10
+
+int cell_init(struct cell *cell)
+{
+	cell->dead = false;
+	cell->steady = false;
+	cell->note[0] = '\0';
+	cell->pss_kib = 0;
+	cell->queue_limit = 0;
+	cell->ceiling = 0;
+	memset(cell->rounds, 0, sizeof(cell->rounds));
+	(void)snprintf(cell->name, sizeof(cell->name), "%s %s c=%u %zu B",
+		       transport_name(cell->transport), cell->keep ? "kept" : "new",
+		       cell->connections, cell->body_size);
+	cell->total = calloc(1, sizeof(*cell->total));
+	return cell->total != NULL ? 0 : -ENOMEM;
+}
+
+void cell_done(struct cell *cell)
+{
+	free(cell->total);
+	cell->total = NULL;
+}
+
+static double quantile_us(const struct histogram *times, double share)
+{
+	if ((double)times->count * (1 - share) < LEAST_BEYOND)
+		return NAN;
+	return (double)histogram_quantile(times, share) / 1e3;
+}
+
+static const struct histogram *result_times(const struct load_result *result)
+{
+	return result->response.count > 0 ? &result->response : &result->service;
+}
+
+static void take_cpu(struct cell_round *round, const struct load_result *result,
+		     const struct usage *used, double requests)
+{
+	const bool known = used->processes > 0 && requests > 0;
+
+	round->server_cpu_us = known ? (double)used->cpu_ns / 1e3 / requests : NAN;
+	round->switches = known ? (double)(used->voluntary + used->involuntary) / requests : NAN;
+	round->machine_cpu_us = requests > 0 ? (double)used->machine_ns / 1e3 / requests : NAN;
+	round->client_cpu_us = requests > 0 ? (double)result->client_cpu_ns / 1e3 / requests : NAN;
+}
+
+void cell_take(struct cell *cell, unsigned int round, const struct load_result *result,
+	       const struct usage *used, unsigned int threads, uint64_t skipped)
+{
+	const struct histogram *times = result_times(result);
+	const double elapsed = (double)result->elapsed_ns;
+	struct cell_round *line = &cell->rounds[round];
+
+	*line = (struct cell_round){
+		.done = true,
+		.rate = elapsed > 0 ? (double)result->answered * 1e9 / elapsed : 0,
+		.p50_us = quantile_us(times, 0.5),
+		.p90_us = quantile_us(times, 0.9),
+		.p99_us = quantile_us(times, 0.99),
+		.p999_us = quantile_us(times, 0.999),
+		.failures = failures_total(&result->failures),
+		.overflows = used->overflows,
+	};
+	take_cpu(line, result, used, (double)(result->answered + line->failures + skipped));
+	if (elapsed > 0) {
+		line->client_share = (double)result->client_cpu_ns / elapsed / threads;
+		line->dirty = (double)used->steal_ns > DIRTY_STEAL * elapsed ||
+			      (double)used->pressure_us * 1e3 > DIRTY_PRESSURE * elapsed;
+	}
+	load_merge(cell->total, result);
+}
+
+double cell_figure(const struct cell_round *round, enum cell_figure figure)
+{
+	const double figures[] = {
+		[CELL_RATE] = round->rate,
+		[CELL_P50] = round->p50_us,
+		[CELL_P90] = round->p90_us,
+		[CELL_P99] = round->p99_us,
+		[CELL_P999] = round->p999_us,
+		[CELL_SERVER_CPU] = round->server_cpu_us,
+		[CELL_CLIENT_CPU] = round->client_cpu_us,
+		[CELL_MACHINE_CPU] = round->machine_cpu_us,
+		[CELL_CLIENT_SHARE] = round->client_share,
+		[CELL_SWITCHES] = round->switches,
+		[CELL_QUEUE_MEAN] = round->queue_mean,
+	};
+
+	_Static_assert(sizeof(figures) / sizeof(figures[0]) == CELL_FIGURES, "a figure each");
+	return round->done ? figures[figure] : NAN;
+}
+
+double cell_median(const struct cell *cell, enum cell_figure figure)
+{
+	double values[CELL_ROUNDS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < CELL_ROUNDS_MAX; i++) {
+		const double value = cell_figure(&cell->rounds[i], figure);
+
+		if (!isnan(value))
+			values[count++] = value;
+	}
+	return count > 0 ? statistics_median(values, count) : NAN;
+}
+
+unsigned int cell_rounds(const struct cell *cell)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < CELL_ROUNDS_MAX; i++)
+		count += cell->rounds[i].done;
+	return count;
+}
+
+const struct histogram *cell_times(const struct cell *cell)
+{
+	return result_times(cell->total);
+}
+
+bool cell_client_bound(const struct cell *cell)
+{
+	return cell->ceiling > 0 && cell_median(cell, CELL_RATE) > cell->ceiling / 2;
+}
