@@ -63,7 +63,7 @@ int requirement_parse(const char *text, struct requirement *ret_requirement, cha
  * requirement_holds() - check it
  * @requirement: Threshold
  * @cell:	What was measured
- * @seen:	Set to what was seen, e.g. "p99 is 7.31 ms (required: p99<5ms)"
+ * @seen:	Set to what was seen, e.g. "tcp new c=1 100 B: 7.31 ms (required: p99<5ms)"
  * @size:	Bytes of @seen
  *
  * A figure that is not known (no answer, no pid) does not hold.
