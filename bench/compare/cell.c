@@ -14,10 +14,6 @@
 /* With fewer values beyond it, a percentile is chance. */
 #define LEAST_BEYOND 10
 
-/* Steal and pressure above which a slice is dirty, shares of its time. */
-#define DIRTY_STEAL    0.01
-#define DIRTY_PRESSURE 0.10
-
 int cell_init(struct cell *cell)
 {
 	cell->dead = false;
@@ -81,11 +77,8 @@ void cell_take(struct cell *cell, unsigned int round, const struct load_result *
 		.overflows = used->overflows,
 	};
 	take_cpu(line, result, used, (double)(result->answered + line->failures + skipped));
-	if (elapsed > 0) {
+	if (elapsed > 0)
 		line->client_share = (double)result->client_cpu_ns / elapsed / threads;
-		line->dirty = (double)used->steal_ns > DIRTY_STEAL * elapsed ||
-			      (double)used->pressure_us * 1e3 > DIRTY_PRESSURE * elapsed;
-	}
 	load_merge(cell->total, result);
 }
 
@@ -100,6 +93,7 @@ double cell_figure(const struct cell_round *round, enum cell_figure figure)
 		[CELL_SERVER_CPU] = round->server_cpu_us,
 		[CELL_CLIENT_CPU] = round->client_cpu_us,
 		[CELL_MACHINE_CPU] = round->machine_cpu_us,
+		[CELL_BOTH_CPU] = round->server_cpu_us + round->client_cpu_us,
 		[CELL_CLIENT_SHARE] = round->client_share,
 		[CELL_SWITCHES] = round->switches,
 		[CELL_QUEUE_MEAN] = round->queue_mean,

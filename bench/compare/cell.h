@@ -16,7 +16,7 @@
 /**
  * struct cell_round - one slice
  * @done:	It was measured; the rest is 0 otherwise
- * @dirty:	The machine was busy with something else: steal or pressure
+ * @dirty:	The machine was busy with something else; set by rounds_run()
  * @rate:	Good answers a second
  * @p50_us:	Percentiles of service time, microseconds (response time in an open loop);
  *		a percentile with less than 10 values beyond it is NAN
@@ -102,6 +102,7 @@ enum cell_figure {
 	CELL_SERVER_CPU,
 	CELL_CLIENT_CPU,
 	CELL_MACHINE_CPU,
+	CELL_BOTH_CPU, /* client and server, exact where the machine's comes in ticks */
 	CELL_CLIENT_SHARE,
 	CELL_SWITCHES,
 	CELL_QUEUE_MEAN,

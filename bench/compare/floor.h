@@ -101,6 +101,8 @@ struct floor_result {
  * @error:	On failure: what is wrong
  * @size:	Bytes of @error
  *
+ * SIGPIPE should be ignored. The caller's CPU affinity is put back at the end.
+ *
  * Return: 0 or negative errno
  */
 int floor_run(const struct floor_options *options, struct floor_result *ret_result, char *error,
@@ -129,6 +131,7 @@ double floor_rtt_us(const struct floor_result *result, enum transport transport,
  * @request_bytes: Size of a message there
  * @answer_bytes: Size of a message back
  * @address:	New kinds: where it listens
+ * @buffer:	For a message (owned)
  */
 struct floor_echo {
 	enum floor_kind kind;
@@ -138,6 +141,7 @@ struct floor_echo {
 	size_t request_bytes;
 	size_t answer_bytes;
 	struct address_socket address;
+	uint8_t *buffer;
 };
 
 /**

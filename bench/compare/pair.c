@@ -195,7 +195,7 @@ void pair_ratio(const struct cell *cells, const struct pair *pair, struct rng *r
 	if (count > 0)
 		ret_ratio->rate = statistics_ratio(a, b, count);
 	/* Of times and costs less is better, so these are turned round. */
-	count = collect(cells, pair, CELL_MACHINE_CPU, a, b);
+	count = collect(cells, pair, CELL_BOTH_CPU, a, b);
 	if (count > 0)
 		ret_ratio->cpu = statistics_ratio(b, a, count);
 	count = collect(cells, pair, CELL_P50, a, b);

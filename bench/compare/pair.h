@@ -36,7 +36,7 @@ struct pair {
  * @rounds:	Rounds in which both were measured
  * @latency:	Median time of b over that of a
  * @rate:	Rate of a over that of b
- * @cpu:	CPU time of the whole machine a request: b over a
+ * @cpu:	CPU time of client and server a request: b over a
  * @bootstrap:	As @latency, by the bootstrap
  */
 struct pair_ratio {

@@ -5,6 +5,7 @@
 
 #include "bench/compare/cell.h"
 #include "bench/compare/pair.h"
+#include "bench/server/placement.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -56,6 +57,8 @@ struct rounds_progress {
  * @slice_requests: Answers of a slice that are recorded: 300
  * @slice_ns:	Longest time of a slice: 2 s
  * @warm_up_ns:	Longest warm-up of all cells together: 10 s, at most a quarter of the budget
+ * @plan:	Where client and server run: the threads' CPUs unless @load has some, and whether
+ *		pressure on a CPU is somebody else's; NULL = not known
  * @seed:	Of the order, the schedules, the bootstrap
  * @stop:	Set by a signal handler: finish with what there is; may be NULL
  * @progress:	Called before each slice, may be NULL
@@ -70,6 +73,7 @@ struct rounds_options {
 	uint64_t slice_requests;
 	uint64_t slice_ns;
 	uint64_t warm_up_ns;
+	const struct placement_plan *plan;
 	uint64_t seed;
 	const volatile sig_atomic_t *stop;
 	void (*progress)(const struct rounds_progress *progress, void *data);
@@ -92,8 +96,7 @@ enum rounds_end {
  * @pairs:	What is compared with what
  * @pair_count:	Entries
  * @done:	Whole rounds
- * @partial:	A further round was begun and not finished; its slices count in the cells' totals
- *		and nowhere else
+ * @partial:	A further round was begun and not finished; what it measured counts
  * @end:	Why it ended
  * @half_width:	Worst half-width that was reached, NAN without any
  * @dirty:	Slices during which the machine was busy with something else
@@ -136,14 +139,14 @@ int rounds_run(struct cell *cells, size_t count, const struct rounds_options *op
 /**
  * struct ceiling_options - how to find out what the client can do
  * @load:	Template of the load, as in struct rounds_options
- * @server:	CPUs of the responder, NULL = anywhere
+ * @plan:	Where client and responder run, NULL = anywhere
  * @requests:	Answers of a slice: 2000
  * @slice_ns:	Longest time of one: 300 ms
  * @stop:	See there
  */
 struct ceiling_options {
 	struct load_options load;
-	const cpu_set_t *server;
+	const struct placement_plan *plan;
 	uint64_t requests;
 	uint64_t slice_ns;
 	const volatile sig_atomic_t *stop;
@@ -158,7 +161,8 @@ struct ceiling_options {
  *		are not recognised then
  * @size:	Bytes of @error
  *
- * Null responders are started and stopped as needed.
+ * Null responders are started and stopped as needed. Where client and responder share a CPU, the
+ * limit is what the client alone could do with it.
  *
  * Return: 0 or negative errno
  */

@@ -17,9 +17,10 @@
  * piece, and unix sockets and pipes have neither rule. So the sign is a heap of times in a narrow
  * window above 40 ms, on kept TCP connections only.
  *
- * Slow work may also take 40 ms. It is told from a stall in two ways: slow work spreads, so there
- * would be about as many answers in the windows below and above as in this one; and slow work is
- * as slow on another transport, so another cell that does the same work clears this one.
+ * Slow work may also take 40 ms. It is told from a stall in three ways. Of a stalled answer the
+ * first byte comes early, while slow work mostly delays that, too. Slow work spreads, so there would
+ * be about as many answers in the windows below and above as in this one. And it is as slow on
+ * another transport, so another cell that does the same work clears this one.
  */
 
 #define WINDOW_LOW_NS  UINT64_C(38000000)
@@ -64,6 +65,12 @@ static double typical_us(const struct histogram *times, uint64_t in_window)
 	return 0;
 }
 
+/* Slow work delays the first byte as well. */
+static bool cleared_by_first_byte(const struct histogram *first_byte, uint64_t in_window)
+{
+	return 2 * count_between(first_byte, WINDOW_LOW_NS, WINDOW_HIGH_NS) > in_window;
+}
+
 static double window_share(const struct histogram *times)
 {
 	if (times->count == 0)
@@ -106,7 +113,8 @@ void stall_find(const struct cell *cells, size_t count, size_t cell, struct stal
 	    in < ABOVE_NEIGHBOURS * above)
 		return;
 	ret_stall->typical_us = typical_us(times, in);
-	ret_stall->found = !cleared_by_other(cells, count, me, ret_stall->share);
+	ret_stall->found = !cleared_by_first_byte(&me->total->first_byte, in) &&
+			   !cleared_by_other(cells, count, me, ret_stall->share);
 }
 
 void stall_text(const struct cell *cell, const struct stall *stall, char *buffer, size_t size)

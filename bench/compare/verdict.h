@@ -12,6 +12,8 @@
 
 #define VERDICT_SENTENCE_MAX 400
 #define VERDICT_SUMMARY_MAX  12
+#define VERDICT_NOTES_MAX    24
+#define VERDICT_NOTE_MAX     640
 
 /* A difference below this does not matter unless somebody says otherwise. */
 #define VERDICT_DELTA 0.03
@@ -41,6 +43,8 @@ struct verdict {
  * @refused:	Nothing can be said of what was asked: there are too few rounds, or each comparison
  *		of transports and targets came out as VERDICT_UNKNOWN
  * @refusal:	Why, a sentence; empty unless @refused
+ * @notes:	What to know about the figures: stalls, client-bound cells, drift, failures
+ * @note_count:	Entries
  * @summary:	The answer to "which socket type should I use, and does it matter for me?", one
  *		sentence an entry
  * @summary_count: Entries
@@ -52,6 +56,8 @@ struct verdicts {
 	bool control_holds;
 	bool refused;
 	char refusal[VERDICT_SENTENCE_MAX];
+	char notes[VERDICT_NOTES_MAX][VERDICT_NOTE_MAX];
+	size_t note_count;
 	char summary[VERDICT_SUMMARY_MAX][VERDICT_SENTENCE_MAX];
 	size_t summary_count;
 };
