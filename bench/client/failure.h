@@ -10,15 +10,15 @@
 enum failure {
 	FAILURE_NONE = 0,
 	/* connect */
-	FAILURE_EAGAIN,		/* unix: the accept queue is full */
-	FAILURE_REFUSED,	/* nobody listens */
-	FAILURE_CONNECT_RESET,	/* reset before the connection was there */
+	FAILURE_EAGAIN,	       /* unix: the accept queue is full */
+	FAILURE_REFUSED,       /* nobody listens */
+	FAILURE_CONNECT_RESET, /* reset before the connection was there */
 	FAILURE_CONNECT_TIMEOUT,
-	FAILURE_ADDRESSES,	/* EADDRNOTAVAIL: no local port is left */
-	FAILURE_NO_PATH,	/* no such socket, or no right to use it */
-	FAILURE_LOCAL,		/* our own limit: no descriptor, no memory */
+	FAILURE_ADDRESSES, /* EADDRNOTAVAIL: no local port is left */
+	FAILURE_NO_PATH,   /* no such socket, or no right to use it */
+	FAILURE_LOCAL,	   /* our own limit: no descriptor, no memory */
 	/* send */
-	FAILURE_SEND_PIPE,	/* EPIPE: the peer has closed */
+	FAILURE_SEND_PIPE, /* EPIPE: the peer has closed */
 	FAILURE_SEND_RESET,
 	FAILURE_SEND_TIMEOUT,
 	/* receive */
@@ -26,23 +26,23 @@ enum failure {
 	FAILURE_TIMEOUT_PARTIAL, /* part of the answer came */
 	FAILURE_STARVED,	 /* as silent, on a connection that no worker has ever taken */
 	FAILURE_RECEIVE_RESET,
-	FAILURE_EOF_EMPTY,	/* closed without a byte */
-	FAILURE_EOF_SHORT,	/* closed inside the answer */
-	FAILURE_BAD_RECORD,	/* version, type, length or request id that can't be */
-	FAILURE_OVERFLOW,	/* the answer's head is larger than what a client has to take */
+	FAILURE_EOF_EMPTY,  /* closed without a byte */
+	FAILURE_EOF_SHORT,  /* closed inside the answer */
+	FAILURE_BAD_RECORD, /* version, type, length or request id that can't be */
+	FAILURE_OVERFLOW,   /* the answer's head is larger than what a client has to take */
 	/* protocol */
-	FAILURE_CANT_MPX,	/* END_REQUEST: FCGI_CANT_MPX_CONN */
-	FAILURE_OVERLOADED,	/* END_REQUEST: FCGI_OVERLOADED */
-	FAILURE_ROLE,		/* END_REQUEST: FCGI_UNKNOWN_ROLE, or a status unknown to us */
-	FAILURE_APP_STATUS,	/* the program's exit status is not 0 */
+	FAILURE_CANT_MPX,   /* END_REQUEST: FCGI_CANT_MPX_CONN */
+	FAILURE_OVERLOADED, /* END_REQUEST: FCGI_OVERLOADED */
+	FAILURE_ROLE,	    /* END_REQUEST: FCGI_UNKNOWN_ROLE, or a status unknown to us */
+	FAILURE_APP_STATUS, /* the program's exit status is not 0 */
 	/* content */
-	FAILURE_NO_HEAD,	/* the answer has no head */
-	FAILURE_STATUS,		/* Status: is not what was expected */
-	FAILURE_LENGTH,		/* the body has another length than expected */
-	FAILURE_CONTENT,	/* the body has other bytes than expected */
+	FAILURE_NO_HEAD, /* the answer has no head */
+	FAILURE_STATUS,	 /* Status: is not what was expected */
+	FAILURE_LENGTH,	 /* the body has another length than expected */
+	FAILURE_CONTENT, /* the body has other bytes than expected */
 	/* client */
-	FAILURE_DROPPED,	/* open loop: more waited than --max-queue allows; never sent */
-	FAILURE_DEADLINE,	/* the run ended first: it took at least this long */
+	FAILURE_DROPPED,  /* open loop: more waited than --max-queue allows; never sent */
+	FAILURE_DEADLINE, /* the run ended first: it took at least this long */
 	FAILURE_CLASSES,
 };
 

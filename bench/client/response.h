@@ -61,13 +61,11 @@ struct response {
 	const struct response_expect *expect;
 	uint32_t head_length;
 	uint32_t line_length;
-	uint8_t end_body[WIRE_BODY_SIZE];
-	uint8_t end_length;
-	uint8_t type;
 	char line[32]; /* start of the head's present line */
 	bool in_body;
+	bool has_status;
+	bool closed; /* the empty record that ends STDOUT was read */
 	bool hash;
-	bool after_cr;
 };
 
 /**
