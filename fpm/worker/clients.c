@@ -137,6 +137,11 @@ uint32_t clients_held(void)
 	return all.held;
 }
 
+uint32_t clients_room(void)
+{
+	return all.size - all.held;
+}
+
 /* Of those that have no request ready, the one that has waited for longest. */
 static struct client *longest_waiting(void)
 {

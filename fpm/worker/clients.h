@@ -50,6 +50,13 @@ uint64_t clients_now_ms(void);
 uint32_t clients_held(void);
 
 /**
+ * clients_room() - how many more can be taken in without closing one
+ *
+ * Return: number of connections
+ */
+uint32_t clients_room(void);
+
+/**
  * clients_drop() - close a connection and free its entry
  * @client:	Client
  */

@@ -228,8 +228,11 @@ ssize_t connection_read(void *data, size_t size)
 		return 0;
 	if (!c || client_is_answered(c)) {
 		c = change_client();
-		if (!c)
+		if (!c) {
+			/* With EINTR php-cgi would read once more before it looks at its flag. */
+			errno = 0;
 			return 0;
+		}
 		if (client_is_answered(c))
 			return next_of_same(c, data, size);
 	}

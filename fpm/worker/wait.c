@@ -10,6 +10,7 @@
 #include "peers.h"
 #include "score.h"
 #include "template.h"
+#include "transfer.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -29,6 +30,10 @@
  * Each round takes one event from the kernel and one ready client from our own queue, so a client
  * that has sent several requests at once gets its turn behind those that became ready meanwhile.
  *
+ * What siblings have passed on is left to others while the table has no room for a message of it:
+ * taking it would close connections that are idle here, and their clients may be about to send. It
+ * is taken all the same after FULL_PATIENCE_MS, as the others may be full, too.
+ *
  * The lifeline's end of file says that the worker is to leave, or that the manager is gone. It
  * is looked at only here, between two requests, so whatever runs is finished first.
  *
@@ -36,6 +41,8 @@
  * gone, as the program and the stream of requests are out of step, it leaves: its successor begins
  * anew.
  */
+#define FULL_PATIENCE_MS 100
+
 static struct {
 	int epoll;
 	int lifeline;
@@ -43,7 +50,10 @@ static struct {
 	size_t listener_count;
 	bool over;
 	bool pipes;
-} self = {.epoll = -1, .lifeline = -1};
+	int fresh; /* where siblings pass clients on */
+	bool takes_fresh;
+	uint64_t left_since_ms; /* since when it is left to others, 0 = it is not */
+} self = {.epoll = -1, .lifeline = -1, .fresh = -1};
 
 /* Data of an epoll event: a client's address, or one of these, which are none. */
 static char lifeline_mark, handoff_mark, fresh_mark;
@@ -67,11 +77,50 @@ static int take_pipes(int requests, int answers)
 	return 0;
 }
 
+/* False if that failed, which it can't but at the start. */
+static bool take_fresh(bool on)
+{
+	if (self.fresh == -1 || on == self.takes_fresh)
+		return true;
+	self.takes_fresh = on;
+	/* EPOLLEXCLUSIVE can't be set or cleared by a change. */
+	if (!on)
+		return epoll_ctl(self.epoll, EPOLL_CTL_DEL, self.fresh, NULL) == 0;
+	return watch(self.fresh, EPOLLIN | EPOLLEXCLUSIVE, &fresh_mark) == 0;
+}
+
+/* Decides whether to take what siblings pass on; returns how long to wait at most. */
+static int mind_room(int timeout_ms)
+{
+	uint64_t now;
+
+	if (self.fresh == -1)
+		return timeout_ms;
+	if (clients_room() >= TRANSFER_BATCH) {
+		self.left_since_ms = 0;
+		(void)take_fresh(true);
+		return timeout_ms;
+	}
+	now = clients_now_ms();
+	/* One look without waiting, and then it is the others' turn again. */
+	if (self.left_since_ms != 0 && now - self.left_since_ms >= FULL_PATIENCE_MS) {
+		self.left_since_ms = now;
+		(void)take_fresh(true);
+		return 0;
+	}
+	if (self.left_since_ms == 0)
+		self.left_since_ms = now;
+	(void)take_fresh(false);
+	return timeout_ms == -1 || timeout_ms > FULL_PATIENCE_MS ? FULL_PATIENCE_MS : timeout_ms;
+}
+
 static int watch_listeners(const struct template_worker *worker)
 {
 	handoff_init(worker);
-	if (watch(worker->fds[ABI_SPAWN_FD_HANDOFF_IN], EPOLLIN, &handoff_mark) == -1 ||
-	    watch(worker->fds[ABI_SPAWN_FD_FRESH_IN], EPOLLIN | EPOLLEXCLUSIVE, &fresh_mark) == -1)
+	if (watch(worker->fds[ABI_SPAWN_FD_HANDOFF_IN], EPOLLIN, &handoff_mark) == -1)
+		return -1;
+	self.fresh = worker->fds[ABI_SPAWN_FD_FRESH_IN];
+	if (!take_fresh(true))
 		return -1;
 	self.listener_count = worker->message.listeners;
 	for (size_t i = 0; i < self.listener_count; i++) {
@@ -175,6 +224,7 @@ struct client *wait_next(void)
 			errno = EINVAL;
 			return NULL;
 		}
+		timeout_ms = mind_room(timeout_ms);
 		if (take_event(clients_have_ready() ? 0 : timeout_ms) == -1)
 			return NULL;
 		client = clients_ready();
@@ -189,10 +239,12 @@ bool wait_take_ready(void)
 
 	if (clients_have_ready())
 		return true;
-	if (epoll_wait(self.epoll, &event, 1, 0) != 1 || event.data.ptr == &lifeline_mark)
+	if (epoll_wait(self.epoll, &event, 1, 0) != 1)
 		return false;
-	/* What a sibling has passed on is for one that idles. */
-	if (event.data.ptr == &fresh_mark)
+	/* What siblings have passed on is not for a busy one; behind it there may be more. */
+	if (event.data.ptr == &fresh_mark && epoll_wait(self.epoll, &event, 1, 0) != 1)
+		return false;
+	if (event.data.ptr == &fresh_mark || event.data.ptr == &lifeline_mark)
 		return false;
 	if (event.data.ptr == &handoff_mark)
 		handoff_receive();

@@ -63,6 +63,12 @@ for round in 1 2 3; do
 	equal "round $round: are served" "${answer%%:*}" "answered 8, wrong 0, failed 0"
 	check "round $round: by another worker" test "${answer##*: }" != "$old"
 done
+# Also one whose last request came over a kept connection: it does not wait in accept().
+tell idle ask >"$T/null"
+old=$(tell idle ask)
+old=${old##*: }
+kill -TERM "$old"
+check "idle on kept connections: it leaves" until_true 20 gone "$old"
 # One that is busy finishes first.
 slow=$(script slow.php '<?php touch(__DIR__ . "/drop/runs"); usleep(400000);
 echo $_SERVER["TOKEN"], " ", getmypid(), "\n";')
@@ -91,5 +97,24 @@ check "many: it leaves" until_true 20 gone "$old"
 equal "many: are served by its successor" "$(tell many ask | cut -d: -f1)" \
 	"answered 900, wrong 0, failed 0"
 release many
+
+# All workers at once, with half of what their tables hold.
+for i in 0 1 2 3; do
+	hold "all$i" "${sockets[i]}" "$token"
+	tell "all$i" open 500 >"$T/null"
+	tell "all$i" ask >"$T/null"
+done
+ask_all() {
+	for i in 0 1 2 3; do tell "all$i" send kept >"$T/null"; done
+	for i in 0 1 2 3; do tell "all$i" read | cut -d: -f1; done | sort | uniq -c | xargs
+}
+equal "500 kept connections on each of four" "$(ask_all)" "4 answered 500, wrong 0, failed 0"
+for ((round = 0; round < $([ -n "${SLOW:-}" ] && echo 20 || echo 3); round++)); do
+	old=($(workers))
+	kill -TERM "${old[@]}"
+	for o in "${old[@]}"; do until_true 20 gone "$o" || fail "worker $o stays"; done
+	equal "all at once, round $round" "$(ask_all)" "4 answered 500, wrong 0, failed 0"
+done
+for i in 0 1 2 3; do release "all$i"; done
 berth_stop
 equal "exit status" "$STATUS" 0
