@@ -15,11 +15,12 @@
  * @cpu_ns:	CPU time of the process tree; children that ended meanwhile included
  * @machine_ns:	CPU time of the whole machine: user, nice, system, irq, softirq
  * @steal_ns:	Time that the hypervisor took
- * @voluntary:	Context switches of the tree
+ * @voluntary:	Context switches of the tree; those of threads that have ended are lost
  * @involuntary: Likewise
  * @processes:	Of the tree, at the reading
  * @pss_kib:	Proportional set size of the tree at the reading, 0 if not allowed to know
- * @overflows:	TcpExt ListenOverflows + ListenDrops of this network namespace
+ * @overflows:	TcpExt ListenOverflows of this network namespace: how often a TCP accept queue was full.
+ *		(ListenDrops counts each of them once more.)
  * @pressure_us: /proc/pressure/cpu "some", total
  */
 struct usage {
