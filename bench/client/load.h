@@ -42,14 +42,16 @@ enum load_eagain {
  *		FAILURE_DROPPED
  * @seed:	Of the arrival schedule; the same seed gives the same arrivals
  * @duration_ns: Longest time; 0 = no limit
- * @requests:	Answers (and failures) after which it ends; 0 = no limit
- * @skip:	First answers that are not recorded (warm-up of the slice)
+ * @requests:	Requests after which it ends, besides those of @skip; 0 = no limit
+ * @skip:	First good answers that are not recorded (warm-up of the slice); failures always are
  * @timeout_ns:	Longest time of a request from its actual start; 0 = 10 s
  * @eagain:	What to do when a unix socket's accept queue is full
  * @eagain_retry_ns: See there
  * @nodelay:	Set TCP_NODELAY on our side
  * @quickack:	Set TCP_QUICKACK again for each answer
- * @cpus:	Where the threads run, NULL = anywhere
+ * @cpus:	Where the threads run, NULL = anywhere; with as many CPUs as threads each has its own
+ * @spin:	Open loop: the last 200 us before an arrival are not slept but spun, which needs CPUs
+ *		that the responder does not use
  * @stop:	Set by a signal handler: finish now; may be NULL
  * @progress:	Called about five times a second from the first thread, may be NULL
  * @data:	Passed to it
@@ -75,6 +77,7 @@ struct load_options {
 	bool nodelay;
 	bool quickack;
 	const cpu_set_t *cpus;
+	bool spin;
 	const volatile sig_atomic_t *stop;
 	void (*progress)(uint64_t answered, uint64_t failed, uint64_t elapsed_ns, void *data);
 	void *data;
