@@ -14,6 +14,9 @@
 /* With fewer values beyond it, a percentile is chance. */
 #define LEAST_BEYOND 10
 
+/* A median is less so, and that of slow answers would never be known: a slice has only a few. */
+#define LEAST_FOR_MEDIAN 3
+
 int cell_init(struct cell *cell)
 {
 	cell->dead = false;
@@ -36,9 +39,15 @@ void cell_done(struct cell *cell)
 	cell->total = NULL;
 }
 
+static double median_us(const struct histogram *times)
+{
+	return times->count < LEAST_FOR_MEDIAN ? NAN : (double)histogram_quantile(times, 0.5) / 1e3;
+}
+
 static double quantile_us(const struct histogram *times, double share)
 {
-	if ((double)times->count * (1 - share) < LEAST_BEYOND)
+	/* 1 - 0.99 is a little more than 0.01. */
+	if ((double)times->count * (1 - share) < LEAST_BEYOND - 1e-6)
 		return NAN;
 	return (double)histogram_quantile(times, share) / 1e3;
 }
@@ -49,14 +58,18 @@ static const struct histogram *result_times(const struct load_result *result)
 }
 
 static void take_cpu(struct cell_round *round, const struct load_result *result,
-		     const struct usage *used, double requests)
+		     const struct usage *used, uint64_t skipped)
 {
+	const double recorded =
+		(double)result->answered + (double)failures_total(&result->failures);
+	const double requests = recorded + (double)skipped;
 	const bool known = used->processes > 0 && requests > 0;
 
 	round->server_cpu_us = known ? (double)used->cpu_ns / 1e3 / requests : NAN;
 	round->switches = known ? (double)(used->voluntary + used->involuntary) / requests : NAN;
 	round->machine_cpu_us = requests > 0 ? (double)used->machine_ns / 1e3 / requests : NAN;
-	round->client_cpu_us = requests > 0 ? (double)result->client_cpu_ns / 1e3 / requests : NAN;
+	/* The client's own clock starts after what was skipped. */
+	round->client_cpu_us = recorded > 0 ? (double)result->client_cpu_ns / 1e3 / recorded : NAN;
 }
 
 void cell_take(struct cell *cell, unsigned int round, const struct load_result *result,
@@ -69,14 +82,14 @@ void cell_take(struct cell *cell, unsigned int round, const struct load_result *
 	*line = (struct cell_round){
 		.done = true,
 		.rate = elapsed > 0 ? (double)result->answered * 1e9 / elapsed : 0,
-		.p50_us = quantile_us(times, 0.5),
+		.p50_us = median_us(times),
 		.p90_us = quantile_us(times, 0.9),
 		.p99_us = quantile_us(times, 0.99),
 		.p999_us = quantile_us(times, 0.999),
 		.failures = failures_total(&result->failures),
 		.overflows = used->overflows,
 	};
-	take_cpu(line, result, used, (double)(result->answered + line->failures + skipped));
+	take_cpu(line, result, used, skipped);
 	if (elapsed > 0)
 		line->client_share = (double)result->client_cpu_ns / elapsed / threads;
 	load_merge(cell->total, result);

@@ -19,7 +19,7 @@
  * @dirty:	The machine was busy with something else; set by rounds_run()
  * @rate:	Good answers a second
  * @p50_us:	Percentiles of service time, microseconds (response time in an open loop);
- *		a percentile with less than 10 values beyond it is NAN
+ *		NAN with less than 3 values, and with less than 10 beyond p90 and the further ones
  * @p90_us:	Likewise
  * @p99_us:	Likewise
  * @p999_us:	Likewise
