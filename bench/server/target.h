@@ -4,6 +4,7 @@
 #define BENCH_SERVER_TARGET_H
 
 #include "bench/client/endpoint.h"
+#include "guard.h"
 
 #include <sched.h>
 #include <stdbool.h>
@@ -28,7 +29,7 @@ enum target_kind {
  * @php:	php-cgi, NULL = from PATH
  * @fpm:	php-fpm, NULL = from PATH or /usr/sbin (Debian calls it php-fpm8.2)
  * @berth:	berth, NULL = beside us, then from PATH
- * @body_size:	Bytes of body that a good answer has; the script or responder is made for it
+ * @body_size:	Bytes of body that a good answer has; the script or responder is made for it; 0 = 100
  * @script_text: PHP script in place of the usual one, NULL = the usual one
  * @cpus:	Where it runs, NULL = anywhere
  */
@@ -66,6 +67,7 @@ struct target {
 	/* private to target*.c */
 	enum target_kind kind;
 	char folder[128];
+	struct guard guard;
 };
 
 /**
