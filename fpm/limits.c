@@ -28,16 +28,26 @@ static rlim_t pool_need(const struct conf_pool *pool)
 	return need;
 }
 
-int limits_raise(const struct conf *conf, struct rlimit *ret_original, char *error, size_t size)
+static rlim_t conf_need(const struct conf *conf, unsigned long *slots)
+{
+	rlim_t need = 0;
+
+	for (const struct conf_pool *pool = conf ? conf->pools : NULL; pool; pool = pool->next) {
+		need += pool_need(pool);
+		*slots += pool->max_children;
+	}
+	return need;
+}
+
+int limits_raise(const struct conf *conf, const struct conf *also, struct rlimit *ret_original,
+		 char *error, size_t size)
 {
 	struct rlimit limit;
-	rlim_t need = PER_MANAGER;
 	unsigned long slots = 0;
+	rlim_t need = PER_MANAGER;
 
-	for (const struct conf_pool *pool = conf->pools; pool; pool = pool->next) {
-		need += pool_need(pool);
-		slots += pool->max_children;
-	}
+	need += conf_need(conf, &slots);
+	need += conf_need(also, &slots);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
 		return -errno;
 	*ret_original = limit;

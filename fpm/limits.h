@@ -11,12 +11,14 @@ struct conf;
 /**
  * limits_raise() - make room for the listeners, pipes and pidfds of every pool
  * @conf:	Configuration
+ * @also:	Another one whose pools run at the same time, NULL if there is none
  * @ret_original: The limit as it was, which is what workers get
  * @error:	On failure: the arithmetic, without a newline
  * @size:	Bytes of @error
  *
  * Return: 0, or -EMFILE if the hard limit is too low
  */
-int limits_raise(const struct conf *conf, struct rlimit *ret_original, char *error, size_t size);
+int limits_raise(const struct conf *conf, const struct conf *also, struct rlimit *ret_original,
+		 char *error, size_t size);
 
 #endif

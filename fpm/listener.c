@@ -79,10 +79,38 @@ int listener_open(const struct address_socket *address, const struct listener_op
 	return 0;
 }
 
+struct listener listener_share(struct listener *lender)
+{
+	struct listener listener = *lender;
+
+	listener.lender = lender;
+	return listener;
+}
+
+int listener_take_over(struct listener *listener, const struct listener_options *options,
+		       char *error, size_t size)
+{
+	if (!listener->lender)
+		return 0;
+	/* The roles change: whose it was looks on until its workers are gone. */
+	listener->lender->lender = listener;
+	listener->lender = NULL;
+	if (!listener->address.pipe && listen(listener->fd, options->backlog) == -1)
+		return listener_fail(-errno, error, size, "can't change the backlog: %s",
+				     strerror(errno));
+	if (listener->ino != 0)
+		return listener_path_adjust(listener, options, error, size);
+	return 0;
+}
+
 void listener_close(struct listener *listener)
 {
 	if (listener->fd == -1)
 		return;
+	if (listener->lender) {
+		listener->fd = -1;
+		return;
+	}
 	if (listener->ino != 0)
 		listener_path_remove(listener);
 	(void)close(listener->fd);

@@ -33,6 +33,7 @@ struct listener_options {
  * @dev:	Device of a unix socket's file
  * @ino:	Inode of it, 0 if there is no file to remove
  * @made_parent: The file's folder was made for it and is removed with it when empty
+ * @lender:	It is shared with this one, whose it is; NULL if it is its own
  */
 struct listener {
 	int fd;
@@ -40,6 +41,7 @@ struct listener {
 	dev_t dev;
 	ino_t ino;
 	bool made_parent;
+	struct listener *lender;
 };
 
 /**
@@ -76,6 +78,26 @@ void listener_warnings(const struct listener *listener, const struct listener_op
 		       void (*warn)(void *data, const char *text), void *data);
 
 /**
+ * listener_share() - the same listening socket once more
+ * @lender:	An open listener, which must stay where it is until listener_take_over()
+ *
+ * Return: listener that closes nothing
+ */
+struct listener listener_share(struct listener *lender);
+
+/**
+ * listener_take_over() - make a shared listener its own, and give it other options
+ * @listener:	Listener; its lender closes nothing from now on
+ * @options:	How it is to be; @nonblocking can't change
+ * @error:	On failure: what is wrong; the listener works all the same
+ * @size:	Bytes of @error
+ *
+ * Return: 0 or negative errno
+ */
+int listener_take_over(struct listener *listener, const struct listener_options *options,
+		       char *error, size_t size);
+
+/**
  * listener_backlog_limit() - the longest accept queue that the kernel grants
  *
  * Return: net.core.somaxconn, or INT_MAX if it can't be read
@@ -84,7 +106,7 @@ int listener_backlog_limit(void);
 
 /**
  * listener_close() - close, and remove the file if it still is the one that was made
- * @listener:	Listener; @fd -1 is allowed
+ * @listener:	Listener; @fd -1 is allowed; one that is shared is only forgotten
  */
 void listener_close(struct listener *listener);
 

@@ -112,6 +112,18 @@ int listener_pipe_open(struct listener *listener, const struct listener_options 
 		       char *error, size_t size);
 
 /**
+ * listener_path_adjust() - give a socket's file, or a pipe, its owner and mode
+ * @listener:	Open listener
+ * @options:	How it is to be
+ * @error:	On failure: what is wrong
+ * @size:	Bytes of @error
+ *
+ * Return: 0 or negative errno
+ */
+int listener_path_adjust(const struct listener *listener, const struct listener_options *options,
+			 char *error, size_t size);
+
+/**
  * listener_path_remove() - remove a socket's file, and its folder if that was made for it
  * @listener:	Listener; its fd must still be open, or the inode number may be another file's
  */

@@ -153,8 +153,8 @@ static int set_permissions_fd(const struct listener *listener, int fd,
 	return 0;
 }
 
-static int set_permissions(const struct listener *listener, const struct listener_options *options,
-			   char *error, size_t size)
+int listener_path_adjust(const struct listener *listener, const struct listener_options *options,
+			 char *error, size_t size)
 {
 	const char *path = listener->address.addr.un.sun_path;
 	char owner[64] = "";
@@ -208,7 +208,7 @@ static int take_path(struct listener *listener, const struct listener_options *o
 	if (rc == 0)
 		rc = bind_file(listener, options->mode, error, size);
 	if (rc == 0)
-		rc = set_permissions(listener, options, error, size);
+		rc = listener_path_adjust(listener, options, error, size);
 	if (rc == 0)
 		rc = start_listening(listener, options->backlog, error, size);
 	if (rc < 0)

@@ -30,62 +30,100 @@ static void open_standard_descriptors(void)
 		(void)close(fd);
 }
 
-static int run(const struct conf *conf)
+/* What the command line said, for a reload. */
+struct invocation {
+	int argc;
+	char **argv;
+};
+
+static void log_report(void *data, enum conf_severity severity, const char *text)
+{
+	(void)data;
+	log_write(severity == CONF_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", text);
+}
+
+/* Reads command line and file; sets no configuration if the verb needs none. */
+static int read_all(const struct invocation *invocation, conf_report_fn report_line,
+		    struct command *ret_command, struct conf **ret_conf)
+{
+	struct conf_builder *builder = conf_builder_new(report_line, NULL);
+	int status = COMMAND_EXIT_OK;
+	char error[512];
+
+	*ret_conf = NULL;
+	if (!builder)
+		return COMMAND_EXIT_SYSTEM;
+	if (command_parse(invocation->argc, invocation->argv, builder, ret_command, error,
+			  sizeof(error)) < 0) {
+		report_line(NULL, CONF_ERROR, error);
+		status = COMMAND_EXIT_USAGE;
+	} else if (ret_command->verb == COMMAND_RUN || ret_command->verb == COMMAND_CHECK) {
+		const struct conf_rules rules = {.euid = geteuid(),
+						 .allow_root = ret_command->allow_root};
+
+		if (ret_command->conf_path)
+			conf_builder_read(builder, ret_command->conf_path);
+		if (conf_builder_finish(builder, &rules, ret_conf) < 0)
+			status = COMMAND_EXIT_USAGE;
+	}
+	conf_builder_free(builder);
+	return status;
+}
+
+static struct conf *load(void *data)
+{
+	struct command command;
+	struct conf *conf;
+
+	(void)read_all(data, log_report, &command, &conf);
+	return conf;
+}
+
+/* Takes the configuration over. */
+static int run(struct conf *conf, struct invocation *invocation)
 {
 	int result = log_open(conf->error_log, conf->log_level);
 
 	if (result < 0) {
 		(void)fprintf(stderr, "berth: error_log %s: %s\n", conf->error_log,
 			      strerror(-result));
+		conf_free(conf);
 		return COMMAND_EXIT_SYSTEM;
 	}
 	log_set_echo(true);
-	return manager_run(conf);
+	return manager_run(conf, load, invocation);
 }
 
-static int check(const struct conf *conf)
+static int check(struct conf *conf)
 {
 	conf_dump(conf, stdout);
+	conf_free(conf);
 	(void)puts("; configuration OK");
 	return fflush(stdout) == 0 ? COMMAND_EXIT_OK : COMMAND_EXIT_SYSTEM;
 }
 
-static int run_or_check(const struct command *command, struct conf_builder *builder)
+int main(int argc, char *argv[])
 {
-	const struct conf_rules rules = {.euid = geteuid(), .allow_root = command->allow_root};
+	struct invocation invocation = {argc, argv};
+	struct command command;
 	struct conf *conf;
 	int status;
 
-	if (command->conf_path)
-		conf_builder_read(builder, command->conf_path);
-	if (conf_builder_finish(builder, &rules, &conf) < 0)
-		return COMMAND_EXIT_USAGE;
-	status = command->verb == COMMAND_RUN ? run(conf) : check(conf);
-	conf_free(conf);
-	return status;
-}
-
-int main(int argc, char *argv[])
-{
-	struct conf_builder *builder;
-	struct command command;
-	int status = COMMAND_EXIT_OK;
-	char error[512];
-
 	open_standard_descriptors();
-	builder = conf_builder_new(report, NULL);
-	if (!builder)
-		return COMMAND_EXIT_SYSTEM;
-	if (command_parse(argc, argv, builder, &command, error, sizeof(error)) < 0) {
-		(void)fprintf(stderr, "berth: %s\n", error);
-		status = COMMAND_EXIT_USAGE;
-	} else if (command.verb == COMMAND_HELP) {
-		command_help(stdout);
-	} else if (command.verb == COMMAND_VERSION) {
+	status = read_all(&invocation, report, &command, &conf);
+	if (status != COMMAND_EXIT_OK)
+		return status;
+	switch (command.verb) {
+	case COMMAND_RUN:
+		return run(conf, &invocation);
+	case COMMAND_CHECK:
+		return check(conf);
+	case COMMAND_VERSION:
 		(void)puts("berth " BERTH_VERSION);
-	} else {
-		status = run_or_check(&command, builder);
+		break;
+	case COMMAND_HELP:
+		command_help(stdout);
+		break;
 	}
-	conf_builder_free(builder);
-	return status;
+	return COMMAND_EXIT_OK;
 }

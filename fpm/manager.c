@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The manager: event loop, signals, start and stop of all pools. */
+/* The manager: event loop, signals, start, reload and stop of all pools. */
 
 #include "manager.h"
 
 #include "command.h"
 #include "conf.h"
+#include "generation.h"
 #include "library.h"
 #include "limits.h"
 #include "log.h"
 #include "output.h"
-#include "pool.h"
 #include "process.h"
 #include "strays.h"
 
@@ -28,6 +28,12 @@
  *
  *	STARTING --every pool is ready--> RUNNING --stop signal--> STOPPING --all stopped--> SWEEPING
  *	    \--a pool failed, or a stop signal------------------------/            (strays end) --> done
+ *
+ * All pools of a configuration are a generation. A reload makes the next one beside it, on the same
+ * listeners where their addresses are the same. When all of that is ready it takes the listeners
+ * over, and the old one is stopped: its workers finish what they do, and put their clients where
+ * the new workers find them. If it does not get ready it is dropped, and nothing has changed. A
+ * reload that is asked for meanwhile follows.
  *
  * One loop, no threads, no blocking call. A dormant periodic watcher makes libev learn of clock
  * jumps from a timerfd; without one it would wake once a minute to look.
@@ -48,13 +54,21 @@ struct manager {
 	struct ev_loop *loop;
 	enum manager_state state;
 	int exit_status;
-	struct pool **pools;
-	size_t pool_count;
-	size_t ready;
-	size_t stopped;
+	int library;
+	struct rlimit nofile;
+	manager_load_fn load;
+	void *load_data;
+	struct generation *current;
+	struct generation *next; /* while a reload gets ready */
+	struct generation *old;	 /* while its last requests are answered */
+	unsigned int stopping;	 /* generations that have been told to stop, and have not yet */
+	bool reload_again;
 	bool hurry;
+	ev_timer reap; /* frees what has stopped, outside of its own callbacks */
 	ev_signal stop_signals[3];
-	ev_signal other_signals[3];
+	ev_signal reload_signal;
+	ev_signal reopen_signal;
+	ev_signal ignored_signal;
 	ev_periodic dormant;
 	ev_prepare log_prepare;
 	ev_io log_writable;
@@ -114,29 +128,34 @@ static void sweep(struct manager *m)
 	ev_timer_start(m->loop, &m->sweep);
 }
 
+static void stop_generation(struct manager *m, struct generation *generation)
+{
+	/* It may be over before the call returns. */
+	m->stopping++;
+	if (!generation_stop(generation))
+		m->stopping--;
+}
+
 static void stop(struct manager *m)
 {
+	struct generation *generations[] = {m->next, m->current};
+
 	m->state = MANAGER_STOPPING;
-	for (size_t i = 0; i < m->pool_count; i++)
-		pool_stop(m->pools[i]);
+	for (size_t i = 0; i < 2; i++)
+		if (generations[i])
+			stop_generation(m, generations[i]);
 }
 
 static void hurry(struct manager *m)
 {
+	struct generation *generations[] = {m->next, m->old, m->current};
+
 	m->hurry = true;
 	if (m->state != MANAGER_STOPPING)
 		return;
-	for (size_t i = 0; i < m->pool_count; i++)
-		pool_kill(m->pools[i]);
-}
-
-static void pool_stopped_cb(void *data, struct pool *pool)
-{
-	struct manager *m = data;
-
-	(void)pool;
-	if (++m->stopped == m->pool_count)
-		sweep(m);
+	for (size_t i = 0; i < 3; i++)
+		if (generations[i])
+			generation_kill(generations[i]);
 }
 
 static void stop_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
@@ -153,84 +172,182 @@ static void stop_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
 	stop(m);
 }
 
-static void other_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
+/* Generations */
+
+static void reload(struct manager *m);
+
+static void reload_if_asked(struct manager *m)
 {
-	(void)loop, (void)revents;
-	log_notice("signal %d has no meaning here, ignored", w->signum);
-}
-
-/* Start */
-
-static void pool_ready_cb(void *data, struct pool *pool)
-{
-	struct manager *m = data;
-	char text[1024];
-
-	log_notice("%s: ready", pool_describe(pool, text, sizeof(text)));
-	if (++m->ready < m->pool_count || m->state != MANAGER_STARTING)
+	if (!m->reload_again || m->state != MANAGER_RUNNING || m->next || m->old)
 		return;
-	m->state = MANAGER_RUNNING;
-	log_set_echo(false);
-	log_notice("ready, pid %d", getpid());
+	m->reload_again = false;
+	reload(m);
 }
 
-static void pool_failed_cb(void *data, struct pool *pool, const char *why)
+static void reap_cb(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct manager *m = w->data;
+
+	(void)loop, (void)revents;
+	if (m->state != MANAGER_RUNNING)
+		return;
+	if (m->old) {
+		generation_free(m->old);
+		m->old = NULL;
+		log_notice("reload: done");
+	}
+	generation_free(m->next);
+	m->next = NULL;
+	reload_if_asked(m);
+}
+
+static void stopped_cb(void *data, struct generation *generation)
 {
 	struct manager *m = data;
-	char text[1024];
 
+	(void)generation;
+	m->stopping--;
+	if (m->state == MANAGER_RUNNING)
+		ev_timer_start(m->loop, &m->reap);
+	else if (m->state == MANAGER_STOPPING && m->stopping == 0)
+		sweep(m);
+}
+
+static void open_log(struct manager *m)
+{
+	const struct conf *conf = generation_conf(m->current);
+	int result;
+
+	/* It watches the old descriptor; the next line that waits starts it again. */
+	ev_io_stop(m->loop, &m->log_writable);
+	result = log_open(conf->error_log, conf->log_level);
+
+	if (result < 0)
+		log_error("error_log %s can't be opened, the old one goes on: %s", conf->error_log,
+			  strerror(-result));
+}
+
+static void ready_cb(void *data, struct generation *generation)
+{
+	struct manager *m = data;
+
+	if (m->state == MANAGER_STARTING) {
+		m->state = MANAGER_RUNNING;
+		log_set_echo(false);
+		log_notice("ready, pid %d", getpid());
+		reload_if_asked(m);
+		return;
+	}
+	if (generation != m->next || m->state != MANAGER_RUNNING)
+		return;
+	generation_take_over(m->next);
+	m->old = m->current;
+	m->current = m->next;
+	m->next = NULL;
+	open_log(m);
+	stop_generation(m, m->old);
+}
+
+static void failed_cb(void *data, struct generation *generation, const char *why)
+{
+	struct manager *m = data;
+
+	if (generation == m->next) {
+		log_error("reload: nothing was changed: %s", why);
+		stop_generation(m, generation);
+		generation_kill(generation);
+		return;
+	}
 	if (m->state != MANAGER_STARTING)
 		return;
-	log_error("%s: did not get ready: %s", pool_describe(pool, text, sizeof(text)), why);
+	log_error("%s", why);
 	m->exit_status = COMMAND_EXIT_SYSTEM;
 	stop(m);
 	hurry(m);
 }
 
+static const struct generation_events generation_events = {
+	.ready = ready_cb, .failed = failed_cb, .stopped = stopped_cb};
+
+static void reload(struct manager *m)
+{
+	struct conf *conf = m->load(m->load_data);
+	struct rlimit present;
+	char error[2048];
+
+	if (!conf) {
+		log_error("reload: nothing was changed: the configuration has errors");
+		return;
+	}
+	if (limits_raise(conf, generation_conf(m->current), &present, error, sizeof(error)) < 0) {
+		conf_free(conf);
+		log_error("reload: nothing was changed: %s", error);
+		return;
+	}
+	m->next = generation_new(m->loop, conf, m->library, &m->nofile, m->current,
+				 &generation_events, m, error, sizeof(error));
+	if (!m->next) {
+		log_error("reload: nothing was changed: %s", error);
+		return;
+	}
+	generation_start(m->next);
+}
+
+/* Signals */
+
+static void reload_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct manager *m = w->data;
+
+	(void)loop, (void)revents;
+	if (m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING)
+		return;
+	m->reload_again = true;
+	if (m->state != MANAGER_RUNNING || m->next || m->old)
+		log_notice("reload: will follow");
+	else
+		log_notice("reload: begins");
+	reload_if_asked(m);
+}
+
+static void reopen_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	struct manager *m = w->data;
+
+	(void)loop, (void)revents;
+	if (m->current)
+		open_log(m);
+}
+
+static void ignored_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	(void)loop, (void)revents;
+	log_notice("signal %d has no meaning here, ignored", w->signum);
+}
+
+static void watch_signal(struct manager *m, ev_signal *watcher, int signal,
+			 void (*cb)(struct ev_loop *, ev_signal *, int))
+{
+	ev_signal_init(watcher, cb, signal);
+	watcher->data = m;
+	ev_signal_start(m->loop, watcher);
+}
+
 static void watch_signals(struct manager *m)
 {
 	static const int stops[] = {SIGTERM, SIGINT, SIGQUIT};
-	static const int others[] = {SIGHUP, SIGUSR1, SIGUSR2};
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	for (size_t i = 0; i < 3; i++) {
-		ev_signal_init(&m->stop_signals[i], stop_signal_cb, stops[i]);
-		ev_signal_init(&m->other_signals[i], other_signal_cb, others[i]);
-		m->stop_signals[i].data = m->other_signals[i].data = m;
-		ev_signal_start(m->loop, &m->stop_signals[i]);
-		ev_signal_start(m->loop, &m->other_signals[i]);
-	}
+	for (size_t i = 0; i < 3; i++)
+		watch_signal(m, &m->stop_signals[i], stops[i], stop_signal_cb);
+	watch_signal(m, &m->reload_signal, SIGHUP, reload_signal_cb);
+	watch_signal(m, &m->reopen_signal, SIGUSR1, reopen_signal_cb);
+	watch_signal(m, &m->ignored_signal, SIGUSR2, ignored_signal_cb);
 }
 
 static void dormant_cb(struct ev_loop *loop, ev_periodic *w, int revents)
 {
 	(void)loop, (void)w, (void)revents;
-}
-
-static int open_pools(struct manager *m, const struct conf *conf, int library,
-		      const struct rlimit *nofile)
-{
-	static const struct pool_events events = {
-		.ready = pool_ready_cb, .failed = pool_failed_cb, .stopped = pool_stopped_cb};
-	size_t count = 0;
-
-	for (const struct conf_pool *p = conf->pools; p; p = p->next)
-		count++;
-	m->pools = calloc(count + 1, sizeof(struct pool *));
-	if (!m->pools)
-		return -ENOMEM;
-	for (const struct conf_pool *p = conf->pools; p; p = p->next) {
-		char error[1024];
-		struct pool *pool =
-			pool_new(m->loop, p, library, nofile, &events, m, error, sizeof(error));
-
-		if (!pool) {
-			log_error("pool %s: %s", p->name, error);
-			return -EINVAL;
-		}
-		m->pools[m->pool_count++] = pool;
-	}
-	return 0;
 }
 
 static void run(struct manager *m)
@@ -242,45 +359,59 @@ static void run(struct manager *m)
 	ev_init(&m->log_writable, log_writable_cb);
 	m->log_prepare.data = m;
 	ev_prepare_start(m->loop, &m->log_prepare);
-	for (size_t i = 0; i < m->pool_count && m->state == MANAGER_STARTING; i++)
-		pool_start(m->pools[i]);
+	ev_timer_init(&m->reap, reap_cb, 0., 0.);
+	m->reap.data = m;
+	generation_start(m->current);
 	(void)ev_run(m->loop, 0);
 	ev_io_stop(m->loop, &m->log_writable);
 	output_release_all();
 }
 
-int manager_run(const struct conf *conf)
+/* Takes the configuration over; returns false with the reason logged. */
+static bool open_first(struct manager *m, struct conf *conf)
 {
-	struct manager m = {.exit_status = COMMAND_EXIT_SYSTEM};
-	char error[512] = "out of memory";
-	struct rlimit nofile;
-	int library = -1;
+	char error[2048] = "out of memory";
+
+	if (limits_raise(conf, NULL, &m->nofile, error, sizeof(error)) < 0 ||
+	    library_open(&m->library, error, sizeof(error)) < 0) {
+		log_error("%s", error);
+		conf_free(conf);
+		return false;
+	}
+	m->current = generation_new(m->loop, conf, m->library, &m->nofile, NULL, &generation_events,
+				    m, error, sizeof(error));
+	if (!m->current)
+		log_error("%s", error);
+	return m->current != NULL;
+}
+
+int manager_run(struct conf *conf, manager_load_fn load, void *data)
+{
+	struct manager m = {
+		.exit_status = COMMAND_EXIT_SYSTEM, .library = -1, .load = load, .load_data = data};
 
 	m.loop = ev_default_loop(EVFLAG_AUTO);
 	if (!m.loop) {
 		log_error("no event loop: %s", strerror(errno));
+		conf_free(conf);
 		return m.exit_status;
 	}
 	srand48(time(NULL) ^ getpid());
 	process_init(m.loop);
 	/* Before the first socket file is made: a stop must remove them, whenever it comes. */
 	watch_signals(&m);
-	if (limits_raise(conf, &nofile, error, sizeof(error)) < 0 ||
-	    library_open(&library, error, sizeof(error)) < 0) {
-		log_error("%s", error);
-		goto out;
-	}
-	if (open_pools(&m, conf, library, &nofile) == 0) {
+	if (open_first(&m, conf)) {
 		m.exit_status = COMMAND_EXIT_OK;
 		run(&m);
 	}
-	for (size_t i = 0; i < m.pool_count; i++)
-		pool_free(m.pools[i]);
-	free(m.pools);
-	(void)close(library);
+	/* Those that share come before whose it is. */
+	generation_free(m.next);
+	generation_free(m.old);
+	generation_free(m.current);
+	if (m.library != -1)
+		(void)close(m.library);
 	if (m.exit_status == COMMAND_EXIT_OK)
 		log_notice("stopped");
-out:
 	log_close();
 	ev_loop_destroy(m.loop);
 	return m.exit_status;

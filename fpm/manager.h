@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The manager: event loop, signals, start and stop of all pools. */
+/* The manager: event loop, signals, start, reload and stop of all pools. */
 #ifndef FPM_MANAGER_H
 #define FPM_MANAGER_H
 
 struct conf;
 
+/* Reads the configuration once more; NULL if it has errors, which have been logged. */
+typedef struct conf *(*manager_load_fn)(void *data);
+
 /**
  * manager_run() - start every pool, serve until a stop signal, stop
- * @conf:	Configuration
+ * @conf:	Configuration, taken over
+ * @load:	Called for each reload
+ * @data:	Passed to @load
  *
- * SIGTERM, SIGINT and SIGQUIT stop; a second one hurries. Before all pools are ready a failure of
- * any undoes everything; after that nothing but a stop ends the manager.
+ * SIGTERM, SIGINT and SIGQUIT stop; a second one hurries. SIGHUP reloads, SIGUSR1 opens the log
+ * again. Before all pools are ready a failure of any undoes everything; after that nothing but a
+ * stop ends the manager.
  *
  * Return: an enum command_exit
  */
-int manager_run(const struct conf *conf);
+int manager_run(struct conf *conf, manager_load_fn load, void *data);
 
 #endif

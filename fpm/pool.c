@@ -257,17 +257,17 @@ static int open_shared(struct pool *pool)
 {
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-	if (fd == -1 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pool->fresh) == -1) {
-		int error = errno;
-
-		if (fd != -1)
-			(void)close(fd);
-		return -error;
-	}
+	if (fd == -1)
+		return -errno;
 	ev_io_init(&pool->attention, attention_cb, fd, EV_READ);
 	pool->attention.data = pool;
 	ev_io_start(pool->loop, &pool->attention);
-	return 0;
+	if (pool->lender) {
+		memcpy(pool->fresh, pool->lender->fresh, sizeof(pool->fresh));
+		return 0;
+	}
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pool->fresh) == -1 ? -errno
+											: 0;
 }
 
 /* Start and stop */
@@ -309,6 +309,18 @@ void pool_kill(struct pool *pool)
 		template_kill(pool->template);
 }
 
+void pool_take_over(struct pool *pool)
+{
+	pool_listen_take_over(pool);
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		slot_take_over(&pool->slots[i]);
+	if (pool->lender)
+		pool->lender->lender = pool;
+	pool->lender = NULL;
+	pool->lenders = NULL;
+	pool->lender_count = 0;
+}
+
 static int prepare(struct pool *pool, const struct rlimit *nofile, char *error, size_t size)
 {
 	const struct conf_pool *conf = pool->conf;
@@ -336,21 +348,51 @@ static int prepare(struct pool *pool, const struct rlimit *nofile, char *error, 
 	return pool->envp ? 0 : -ENOMEM;
 }
 
-struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int library,
-		      const struct rlimit *nofile, const struct pool_events *events, void *data,
-		      char *error, size_t size)
+/* Only pools whose workers come from a template have connections that wait. */
+static struct pool *find_lender(const struct pool_start *start)
 {
+	for (size_t i = 0; i < start->lender_count; i++) {
+		struct pool *lender = start->lenders[i];
+
+		if (strcmp(lender->conf->name, start->conf->name) == 0 &&
+		    lender->conf->spawn == CONF_SPAWN_TEMPLATE &&
+		    start->conf->spawn == CONF_SPAWN_TEMPLATE)
+			return lender;
+	}
+	return NULL;
+}
+
+static int init_slots(struct pool *pool)
+{
+	int result = 0;
+
+	for (unsigned int i = 0; i < pool->conf->max_children; i++) {
+		bool has_lender = pool->lender && i < pool->lender->conf->max_children;
+		int initialised = slot_init(&pool->slots[i], pool, i + 1,
+					    has_lender ? &pool->lender->slots[i] : NULL);
+
+		result = result == 0 ? initialised : result;
+	}
+	return result;
+}
+
+struct pool *pool_new(const struct pool_start *start, char *error, size_t size)
+{
+	const struct conf_pool *conf = start->conf;
 	struct pool *pool = calloc(1, sizeof(*pool));
 	int result = -ENOMEM;
 
 	error[0] = '\0';
 	if (!pool)
 		goto fail;
-	pool->loop = loop;
+	pool->loop = start->loop;
 	pool->conf = conf;
-	pool->events = events;
-	pool->data = data;
-	pool->library = library;
+	pool->events = start->events;
+	pool->data = start->data;
+	pool->library = start->library;
+	pool->lenders = start->lenders;
+	pool->lender_count = start->lender_count;
+	pool->lender = find_lender(start);
 	pool->board.fd = -1;
 	pool->fresh[0] = pool->fresh[1] = pool->peers = -1;
 	ev_io_init(&pool->attention, attention_cb, -1, EV_READ);
@@ -360,12 +402,7 @@ struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int li
 	pool->slots = calloc(conf->max_children, sizeof(*pool->slots));
 	if (!pool->slots)
 		goto fail;
-	result = 0;
-	for (unsigned int i = 0; i < conf->max_children; i++) {
-		int initialised = slot_init(&pool->slots[i], pool, i + 1);
-
-		result = result == 0 ? initialised : result;
-	}
+	result = init_slots(pool);
 	if (result == 0)
 		result = open_shared(pool);
 	/* A slot's worker, its successor, and those that retire. */
@@ -375,7 +412,7 @@ struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int li
 	if (result == 0 && conf->spawn == CONF_SPAWN_TEMPLATE)
 		result = peers_seal(&conf->peers, &pool->peers);
 	if (result == 0)
-		result = prepare(pool, nofile, error, size);
+		result = prepare(pool, start->nofile, error, size);
 	if (result == 0)
 		return pool;
 fail:
@@ -400,7 +437,7 @@ void pool_free(struct pool *pool)
 	if (pool->attention.fd != -1)
 		(void)close(pool->attention.fd);
 	for (int i = 0; i < 2; i++)
-		if (pool->fresh[i] != -1)
+		if (pool->fresh[i] != -1 && !pool->lender)
 			(void)close(pool->fresh[i]);
 	if (pool->peers != -1)
 		(void)close(pool->peers);

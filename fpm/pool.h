@@ -4,11 +4,11 @@
 #define FPM_POOL_H
 
 #include <stddef.h>
-#include <sys/resource.h>
 
 struct conf_pool;
 struct ev_loop;
 struct pool;
+struct rlimit;
 
 /**
  * struct pool_events - what the manager is told
@@ -23,27 +23,52 @@ struct pool_events {
 };
 
 /**
- * pool_new() - a pool with its listeners open, and no process yet
+ * struct pool_start - what a pool is made of
  * @loop:	Event loop
  * @conf:	Its configuration, which stays the caller's and in use
  * @library:	Descriptor of libberth-worker.so
  * @nofile:	RLIMIT_NOFILE of its processes
+ * @lenders:	Pools that run already: listeners of the same address are shared with them, and with
+ *		the one of the same name the connections that wait between two workers; until
+ *		pool_take_over()
+ * @lender_count: Entries of @lenders
  * @events:	Callbacks
  * @data:	Passed to them
+ */
+struct pool_start {
+	struct ev_loop *loop;
+	const struct conf_pool *conf;
+	int library;
+	const struct rlimit *nofile;
+	struct pool *const *lenders;
+	size_t lender_count;
+	const struct pool_events *events;
+	void *data;
+};
+
+/**
+ * pool_new() - a pool with its listeners open, and no process yet
+ * @start:	What it is made of
  * @error:	On failure: what is wrong, without a newline
  * @size:	Bytes of @error
  *
  * Return: pool, or NULL with nothing left behind
  */
-struct pool *pool_new(struct ev_loop *loop, const struct conf_pool *conf, int library,
-		      const struct rlimit *nofile, const struct pool_events *events, void *data,
-		      char *error, size_t size);
+struct pool *pool_new(const struct pool_start *start, char *error, size_t size);
 
 /**
  * pool_free() - close its listeners and remove their files
  * @pool:	Pool without processes, may be NULL
  */
 void pool_free(struct pool *pool);
+
+/**
+ * pool_take_over() - what it shares with older pools is its own from now on
+ * @pool:	A pool that is ready; its lenders are to be stopped
+ *
+ * Backlog, owner and mode of shared listeners become what its configuration says.
+ */
+void pool_take_over(struct pool *pool);
 
 /**
  * pool_start() - start its processes; @ready or @failed follows

@@ -30,6 +30,10 @@ enum pool_state {
  * struct pool - a pool
  * @loop:		Event loop
  * @conf:		Its configuration
+ * @lenders:		While it is being made: pools whose listeners it may share
+ * @lender_count:	Entries of @lenders
+ * @lender:		Pool of the same name whose @fresh it shares, NULL if that is its own; after
+ *			a reload its successor, which has it now
  * @events:		Callbacks of the manager
  * @data:		Passed to them
  * @state:		State
@@ -53,6 +57,9 @@ enum pool_state {
 struct pool {
 	struct ev_loop *loop;
 	const struct conf_pool *conf;
+	struct pool *const *lenders;
+	size_t lender_count;
+	struct pool *lender;
 	const struct pool_events *events;
 	void *data;
 	enum pool_state state;
@@ -95,7 +102,10 @@ void pool_worker_ended(struct pool *pool, const struct slot_worker *worker);
 /* A closed slot has no process any more. */
 void pool_slot_closed(struct pool *pool);
 
-/* Opens every listener of the pool; on failure says why, with some left for pool_free(). */
+/* Opens every listener of the pool, or shares it; on failure says why, with some left for pool_free(). */
 int pool_listen(struct pool *pool, char *error, size_t size);
+
+/* The shared listeners become its own, with its options. */
+void pool_listen_take_over(struct pool *pool);
 
 #endif

@@ -27,10 +27,49 @@ static struct listener_options options_of(const struct conf_pool *conf)
 					 .nonblocking = conf->spawn == CONF_SPAWN_TEMPLATE};
 }
 
-/* Opens one socket and adds it to a list. */
-static int add(struct pool *pool, const struct address_socket *socket, struct listener **list,
-	       size_t *count, char *error, size_t size)
+static struct listener *find(struct listener *list, size_t count,
+			     const struct address_socket *socket)
 {
+	for (size_t i = 0; i < count; i++)
+		if (address_equal(&list[i].address, socket))
+			return &list[i];
+	return NULL;
+}
+
+static struct listener *find_in_slot(struct pool *pool, unsigned int i,
+				     const struct address_socket *socket)
+{
+	if (i >= pool->conf->max_children)
+		return NULL;
+	return find(pool->slots[i].listeners, pool->slots[i].listener_count, socket);
+}
+
+/* Looks first where it was if the configuration has not changed: searching is quadratic. */
+static struct listener *find_lender(const struct pool *pool, const struct slot *slot,
+				    const struct address_socket *socket)
+{
+	struct listener *found = NULL;
+
+	if (pool->lender && slot)
+		found = find_in_slot(pool->lender, slot->number - 1, socket);
+	for (size_t i = 0; !found && i < pool->lender_count; i++) {
+		struct pool *p = pool->lenders[i];
+
+		if ((p->conf->spawn == CONF_SPAWN_TEMPLATE) !=
+		    (pool->conf->spawn == CONF_SPAWN_TEMPLATE))
+			continue;
+		found = find(p->shared, p->shared_count, socket);
+		for (unsigned int n = 0; !found && n < p->conf->max_children; n++)
+			found = find_in_slot(p, n, socket);
+	}
+	return found;
+}
+
+/* Opens one socket, or shares that of an older pool, and adds it to a list. */
+static int add(struct pool *pool, const struct slot *slot, const struct address_socket *socket,
+	       struct listener **list, size_t *count, char *error, size_t size)
+{
+	struct listener *lender = find_lender(pool, slot, socket);
 	const struct listener_options options = options_of(pool->conf);
 	struct listener *grown = realloc(*list, (*count + 1) * sizeof(**list));
 	char text[ADDRESS_TEXT_MAX], reason[512];
@@ -39,6 +78,10 @@ static int add(struct pool *pool, const struct address_socket *socket, struct li
 	if (!grown)
 		return -ENOMEM;
 	*list = grown;
+	if (lender) {
+		grown[(*count)++] = listener_share(lender);
+		return 0;
+	}
 	result = listener_open(socket, &options, &grown[*count], reason, sizeof(reason));
 	if (result < 0) {
 		(void)snprintf(error, size, "can't listen on %s: %s",
@@ -67,7 +110,7 @@ static int listen_line(struct pool *pool, const struct address *address, struct 
 
 	result = address_resolve(address, slot ? slot->number : 1, sockets, &found, error, size);
 	for (size_t i = 0; result == 0 && i < found; i++)
-		result = add(pool, &sockets[i], list, count, error, size);
+		result = add(pool, slot, &sockets[i], list, count, error, size);
 	return result;
 }
 
@@ -97,6 +140,24 @@ int pool_listen(struct pool *pool, char *error, size_t size)
 	if (result == -ENOMEM)
 		(void)snprintf(error, size, "%s", strerror(ENOMEM));
 	return result;
+}
+
+static void take_over(struct pool *pool, struct listener *list, size_t count)
+{
+	const struct listener_options options = options_of(pool->conf);
+	char text[ADDRESS_TEXT_MAX], reason[512];
+
+	for (size_t i = 0; i < count; i++)
+		if (listener_take_over(&list[i], &options, reason, sizeof(reason)) < 0)
+			log_warning("pool %s: %s: %s", pool->conf->name,
+				    address_format(&list[i].address, text, sizeof(text)), reason);
+}
+
+void pool_listen_take_over(struct pool *pool)
+{
+	take_over(pool, pool->shared, pool->shared_count);
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		take_over(pool, pool->slots[i].listeners, pool->slots[i].listener_count);
 }
 
 unsigned int pool_listeners(const struct pool *pool, const struct slot *slot,

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "pool_internal.h"
 #include "process.h"
+#include "slot_handoff.h"
 #include "slot_standin.h"
 #include "slot_worker.h"
 #include "template.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /*
@@ -353,27 +353,24 @@ static void timer_cb(struct ev_loop *loop, ev_timer *w, int revents)
 	dispatch(w->data, SLOT_EVENT_TIMER);
 }
 
-/* For all connections that a worker can hold, even while no successor is there to take them. */
-static void make_room(int socket)
-{
-	const int bytes = 1 << 20;
-
-	/* As an ordinary user one gets what net.core.wmem_max allows. */
-	if (setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) == -1)
-		(void)setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-}
-
-int slot_init(struct slot *slot, struct pool *pool, unsigned int number)
+int slot_init(struct slot *slot, struct pool *pool, unsigned int number, struct slot *lender)
 {
 	*slot = (struct slot){.pool = pool, .number = number, .handoff = {-1, -1}};
 	ev_timer_init(&slot->timer, timer_cb, 0., 0.);
 	slot->timer.data = slot;
-	if (pool->conf->spawn == CONF_SPAWN_TEMPLATE &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, slot->handoff) == -1)
-		return -errno;
-	if (slot->handoff[1] != -1)
-		make_room(slot->handoff[1]);
-	return 0;
+	if (lender && lender->handoff[0] != -1) {
+		slot->lender = lender;
+		memcpy(slot->handoff, lender->handoff, sizeof(slot->handoff));
+		return 0;
+	}
+	return pool->conf->spawn == CONF_SPAWN_TEMPLATE ? slot_handoff_open(slot->handoff) : 0;
+}
+
+void slot_take_over(struct slot *slot)
+{
+	if (slot->lender)
+		slot->lender->lender = slot;
+	slot->lender = NULL;
 }
 
 void slot_start(struct slot *slot)
@@ -411,8 +408,11 @@ void slot_done(struct slot *slot)
 		slot_worker_free(slot->retiring[i]);
 	for (size_t i = 0; i < slot->listener_count; i++)
 		listener_close(&slot->listeners[i]);
+	/* The pool has a successor, and this slot has none in it. */
+	if (slot->pool->lender && !slot->lender && slot->handoff[0] != -1)
+		(void)slot_handoff_pass_on(slot->handoff, slot->pool->fresh[1]);
 	for (int i = 0; i < 2; i++)
-		if (slot->handoff[i] != -1)
+		if (slot->handoff[i] != -1 && !slot->lender)
 			(void)close(slot->handoff[i]);
 	free(slot->listeners);
 }

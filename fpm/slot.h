@@ -35,6 +35,8 @@ enum slot_state {
  * @state:	State
  * @listeners:	Its own listeners, @listener_count of them; shared ones are the pool's
  * @handoff:	Where a worker's connections arrive, and where they go when it leaves
+ * @lender:	Slot of an older pool whose @handoff it shares, NULL if that is its own; after a
+ *		reload its successor, which has it now
  * @current:	Worker that serves, NULL if there is none
  * @starting:	Worker that is being made, NULL if there is none
  * @retiring:	Workers that were asked to leave, NULL where there is none
@@ -51,6 +53,7 @@ struct slot {
 	struct listener *listeners;
 	size_t listener_count;
 	int handoff[2];
+	struct slot *lender;
 	struct slot_worker *current;
 	struct slot_worker *starting;
 	struct slot_worker *retiring[SLOT_RETIRING_MAX];
@@ -66,10 +69,18 @@ struct slot {
  * @slot:	Storage, released by slot_done()
  * @pool:	Its pool
  * @number:	Number from 1
+ * @lender:	Slot of an older pool that it shares the connections with which wait between two
+ *		workers, until slot_take_over(); may be NULL
  *
  * Return: 0 or negative errno
  */
-int slot_init(struct slot *slot, struct pool *pool, unsigned int number);
+int slot_init(struct slot *slot, struct pool *pool, unsigned int number, struct slot *lender);
+
+/**
+ * slot_take_over() - what it shares is its own from now on
+ * @slot:	Slot
+ */
+void slot_take_over(struct slot *slot);
 
 /**
  * slot_start() - have a worker, of the pool's present template

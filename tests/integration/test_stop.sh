@@ -92,11 +92,11 @@ for spawn in template exec; do
 	wait "$CLIENT"
 done
 
-# Signals that are not for stopping.
+# A signal that has no meaning.
 pool_conf
 start
 before=$(workers)
-for signal in HUP USR1 USR2; do
+for signal in USR2; do
 	kill -$signal "$MANAGER"
 	number=$(kill -l $signal)
 	ignored() { grep -q "signal $number has no meaning here, ignored" "$LOG"; }

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All pools of one configuration, as a whole: a reload puts a new generation in the old one's place. */
+
+#include "generation.h"
+
+#include "conf.h"
+#include "log.h"
+#include "pool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct generation {
+	struct ev_loop *loop;
+	struct conf *conf;
+	const struct generation_events *events;
+	void *data;
+	struct pool **pools;
+	size_t count;
+	size_t ready;
+	size_t stopped;
+	bool failed;
+	bool stopping;
+};
+
+static void pool_ready_cb(void *data, struct pool *pool)
+{
+	struct generation *g = data;
+	char text[1024];
+
+	log_notice("%s: ready", pool_describe(pool, text, sizeof(text)));
+	if (++g->ready == g->count && !g->failed && !g->stopping)
+		g->events->ready(g->data, g);
+}
+
+static void pool_failed_cb(void *data, struct pool *pool, const char *why)
+{
+	struct generation *g = data;
+	char text[1024], whole[2048];
+
+	if (g->failed || g->stopping)
+		return;
+	g->failed = true;
+	(void)snprintf(whole, sizeof(whole), "%s: did not get ready: %s",
+		       pool_describe(pool, text, sizeof(text)), why);
+	g->events->failed(g->data, g, whole);
+}
+
+static void pool_stopped_cb(void *data, struct pool *pool)
+{
+	struct generation *g = data;
+
+	(void)pool;
+	if (++g->stopped == g->count)
+		g->events->stopped(g->data, g);
+}
+
+static int open_pools(struct generation *g, int library, const struct rlimit *nofile,
+		      struct generation *lender, char *error, size_t size)
+{
+	static const struct pool_events events = {
+		.ready = pool_ready_cb, .failed = pool_failed_cb, .stopped = pool_stopped_cb};
+	struct pool_start start = {.loop = g->loop,
+				   .library = library,
+				   .nofile = nofile,
+				   .events = &events,
+				   .data = g};
+	size_t count = 0;
+
+	for (const struct conf_pool *p = g->conf->pools; p; p = p->next)
+		count++;
+	g->pools = calloc(count + 1, sizeof(struct pool *));
+	if (!g->pools) {
+		(void)snprintf(error, size, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	if (lender) {
+		start.lenders = lender->pools;
+		start.lender_count = lender->count;
+	}
+	for (const struct conf_pool *p = g->conf->pools; p; p = p->next) {
+		char why[1024];
+
+		start.conf = p;
+		g->pools[g->count] = pool_new(&start, why, sizeof(why));
+		if (!g->pools[g->count]) {
+			(void)snprintf(error, size, "pool %s: %s", p->name, why);
+			return -EINVAL;
+		}
+		g->count++;
+	}
+	return 0;
+}
+
+struct generation *generation_new(struct ev_loop *loop, struct conf *conf, int library,
+				  const struct rlimit *nofile, struct generation *lender,
+				  const struct generation_events *events, void *data, char *error,
+				  size_t size)
+{
+	struct generation *g = calloc(1, sizeof(*g));
+
+	if (!g) {
+		(void)snprintf(error, size, "%s", strerror(ENOMEM));
+		conf_free(conf);
+		return NULL;
+	}
+	*g = (struct generation){.loop = loop, .conf = conf, .events = events, .data = data};
+	if (open_pools(g, library, nofile, lender, error, size) == 0)
+		return g;
+	generation_free(g);
+	return NULL;
+}
+
+void generation_free(struct generation *generation)
+{
+	struct generation *g = generation;
+
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->count; i++)
+		pool_free(g->pools[i]);
+	free(g->pools);
+	conf_free(g->conf);
+	free(g);
+}
+
+void generation_start(struct generation *generation)
+{
+	struct generation *g = generation;
+
+	for (size_t i = 0; i < g->count && !g->failed; i++)
+		pool_start(g->pools[i]);
+}
+
+void generation_take_over(struct generation *generation)
+{
+	for (size_t i = 0; i < generation->count; i++)
+		pool_take_over(generation->pools[i]);
+}
+
+bool generation_stop(struct generation *generation)
+{
+	struct generation *g = generation;
+
+	if (g->stopping)
+		return false;
+	g->stopping = true;
+	for (size_t i = 0; i < g->count; i++)
+		pool_stop(g->pools[i]);
+	return true;
+}
+
+void generation_kill(struct generation *generation)
+{
+	for (size_t i = 0; i < generation->count; i++)
+		pool_kill(generation->pools[i]);
+}
+
+const struct conf *generation_conf(const struct generation *generation)
+{
+	return generation->conf;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All pools of one configuration, as a whole: a reload puts a new generation in the old one's place. */
+#ifndef FPM_GENERATION_H
+#define FPM_GENERATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct conf;
+struct ev_loop;
+struct generation;
+struct rlimit;
+
+/**
+ * struct generation_events - what the manager is told
+ * @ready:	Every pool is ready
+ * @failed:	One did not get ready, @why says whose it is and what its program said; told once.
+ *		It wants to be stopped
+ * @stopped:	After generation_stop(): no process of it is left
+ */
+struct generation_events {
+	void (*ready)(void *data, struct generation *generation);
+	void (*failed)(void *data, struct generation *generation, const char *why);
+	void (*stopped)(void *data, struct generation *generation);
+};
+
+/**
+ * generation_new() - open the listeners of all pools; no process yet
+ * @loop:	Event loop
+ * @conf:	Configuration, taken over also on failure
+ * @library:	Descriptor of libberth-worker.so
+ * @nofile:	RLIMIT_NOFILE of all processes
+ * @lender:	Generation whose listeners and waiting connections it shares where the addresses
+ *		are the same, until generation_take_over(); NULL if there is none
+ * @events:	Callbacks
+ * @data:	Passed to them
+ * @error:	On failure: what is wrong, without a newline
+ * @size:	Bytes of @error
+ *
+ * Return: generation, or NULL with nothing left behind and nothing of @lender changed
+ */
+struct generation *generation_new(struct ev_loop *loop, struct conf *conf, int library,
+				  const struct rlimit *nofile, struct generation *lender,
+				  const struct generation_events *events, void *data, char *error,
+				  size_t size);
+
+/**
+ * generation_free() - close the listeners that are its own
+ * @generation:	Generation without processes, may be NULL; one that shares comes before its lender
+ */
+void generation_free(struct generation *generation);
+
+/**
+ * generation_start() - start all pools; @ready or @failed follows
+ * @generation:	A new one
+ */
+void generation_start(struct generation *generation);
+
+/**
+ * generation_take_over() - what was shared is this one's from now on
+ * @generation:	One that is ready; its lender is to be stopped
+ */
+void generation_take_over(struct generation *generation);
+
+/**
+ * generation_stop() - ask every worker to finish and leave; @stopped follows, maybe at once
+ * @generation:	Generation
+ *
+ * Return: false if that was done before
+ */
+bool generation_stop(struct generation *generation);
+
+/**
+ * generation_kill() - hurry a stop
+ * @generation:	One that is stopping
+ */
+void generation_kill(struct generation *generation);
+
+/**
+ * generation_conf() - its configuration
+ * @generation:	Generation
+ *
+ * Return: configuration, valid as long as it is
+ */
+const struct conf *generation_conf(const struct generation *generation);
+
+#endif
