@@ -32,6 +32,8 @@
  * Nothing can be served twice: a connection is in one worker's table, or in one message.
  * Nothing is lost: it leaves the table when it is in the socket, which the manager keeps open.
  *
+ * It also sees the end of the lifeline, which the program's thread does only between two requests.
+ *
  * Waiting for a sibling to idle instead would be wrong: under load none ever does, and those behind
  * a slow request would wait for its end while all others take turns.
  *
@@ -69,6 +71,7 @@ static void rescue(void)
 {
 	if (pthread_mutex_trylock(&mine) != 0)
 		return;
+	wait_let_go();
 	/* The program may have come back meanwhile, and waits for us now at most. */
 	while (atomic_load(&busy) && wait_take_ready())
 		if (!handoff_send_ready())

@@ -13,6 +13,7 @@
 #include "transfer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -253,6 +254,20 @@ bool wait_take_ready(void)
 	else
 		clients_event(event.data.ptr, is_hung_up(&event));
 	return true;
+}
+
+void wait_let_go(void)
+{
+	struct pollfd p = {.fd = self.lifeline, .events = POLLIN};
+
+	if (self.listener_count == 0 || libc_calls()->poll(&p, 1, 0) != 1)
+		return;
+	/* The manager may hold them still, so their entries would live on. */
+	for (size_t i = 0; i < self.listener_count; i++) {
+		(void)epoll_ctl(self.epoll, EPOLL_CTL_DEL, self.listeners[i], NULL);
+		(void)libc_calls()->close(self.listeners[i]);
+	}
+	self.listener_count = 0;
 }
 
 int wait_is_over(void)

@@ -37,6 +37,13 @@ struct client *wait_next(void);
 bool wait_take_ready(void);
 
 /**
+ * wait_let_go() - close the listeners if the worker is to leave
+ *
+ * For the time while the program is busy: with its manager gone, the next one wants to have them.
+ */
+void wait_let_go(void);
+
+/**
  * wait_is_over() - is the worker to leave
  *
  * Return: true once wait_next() has seen the end of the lifeline

@@ -48,6 +48,15 @@ for spawn in template exec; do
 	kill_manager "${idle[@]}" "$busy"
 	check "$spawn: the idle ones leave" until_true 10 all_gone "${idle[@]}"
 	check "$spawn: the busy one goes on" alive "$busy"
+	if [ $spawn = template ]; then
+		busy_holds() { ss -ltnpH "sport = :$((PORT + 2))" | grep -q "pid=$busy,"; }
+		lets_go() { ! busy_holds; }
+		check "the busy one lets its socket go" until_true 10 lets_go
+		berth_start
+		check "a new manager starts beside it" test -n "$(get "127.0.0.1:$((PORT + 2))" "$pid")"
+		berth_stop
+		check "which leaves it alone" alive "$busy"
+	fi
 	touch "$mark.go"
 	wait "$client"
 	equal "$spawn: its client's exit status" "$?" 0
