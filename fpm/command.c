@@ -14,7 +14,7 @@
 
 #define POOL_NAME_DEFAULT "www"
 #define WRITTEN_BYTES	  32 /* the longest option, its dashes and a NUL */
-#define VERBS		  "accepted are run, check, help and version"
+#define VERBS		  "accepted are run, check, status, reload, stop, help and version"
 #define OPTIONS                                                                              \
 	"accepted are -c FILE, -R, --listen, --children, --user, --group, --spawn, --name, " \
 	"-o KEY=VALUE, and -- PROGRAM at the end"
@@ -293,10 +293,12 @@ static int find_verb(const char *word, enum command_verb *ret_verb)
 		const char *word;
 		enum command_verb verb;
 	} verbs[] = {
-		{"run", COMMAND_RUN},		{"check", COMMAND_CHECK},
-		{"help", COMMAND_HELP},		{"--help", COMMAND_HELP},
-		{"-h", COMMAND_HELP},		{"version", COMMAND_VERSION},
-		{"--version", COMMAND_VERSION}, {"-V", COMMAND_VERSION},
+		{"run", COMMAND_RUN},	      {"check", COMMAND_CHECK},
+		{"status", COMMAND_STATUS},   {"reload", COMMAND_RELOAD},
+		{"stop", COMMAND_STOP},	      {"help", COMMAND_HELP},
+		{"--help", COMMAND_HELP},     {"-h", COMMAND_HELP},
+		{"version", COMMAND_VERSION}, {"--version", COMMAND_VERSION},
+		{"-V", COMMAND_VERSION},
 	};
 
 	for (size_t i = 0; i < COUNT(verbs); i++) {
@@ -327,6 +329,11 @@ int command_parse(int argc, char *argv[], struct conf_builder *builder, struct c
 		return fail(&scan, "%.64s: options stand behind the verb; " VERBS, argv[1]);
 	if (find_verb(argv[1], &command.verb) < 0)
 		return fail(&scan, "%.64s: unknown verb; " VERBS, argv[1]);
+	/* Requests to a running berth read their options themselves. */
+	if (command.verb >= COMMAND_STATUS) {
+		*ret_command = command;
+		return 0;
+	}
 	if (command.verb == COMMAND_RUN || command.verb == COMMAND_CHECK)
 		r = parse_options(&scan, &command);
 	else if (argc > 2)
@@ -344,10 +351,13 @@ void command_help(FILE *out)
 		"                 [--user USER] [--group GROUP] [--spawn template|exec]\n"
 		"                 [--name POOL] [-o KEY=VALUE]... [-R] [-- PROGRAM [ARG...]]\n"
 		"       berth check, with the same options\n"
+		"       berth status [--json] | reload | stop [-c FILE | --control SOCKET]\n"
 		"       berth help\n"
 		"       berth version\n"
 		"\n"
-		"run runs the pools, check only says whether it could.\n"
+		"run runs the pools, check only says whether it could. The others talk to a berth\n"
+		"that runs: what it does; new configuration and code, waiting until all is in\n"
+		"place; end, waiting for that.\n"
 		"\n"
 		"  -c, --config FILE  configuration (default: " COMMAND_CONF_DEFAULT ")\n"
 		"  -R, --allow-to-run-as-root\n"

@@ -22,6 +22,10 @@ enum command_verb {
 	COMMAND_VERSION,
 	COMMAND_RUN,
 	COMMAND_CHECK,
+	/* these are requests to a running berth, see control_client.h */
+	COMMAND_STATUS,
+	COMMAND_RELOAD,
+	COMMAND_STOP,
 };
 
 /**

@@ -34,6 +34,7 @@ void conf_free(struct conf *conf)
 		free(conf->files[i]);
 	free(conf->files);
 	free(conf->error_log);
+	free(conf->control);
 	free(conf);
 }
 

@@ -145,6 +145,7 @@ struct conf_pool {
  * @pools:	Pools in the order of the file
  * @error_log:	error_log, NULL = standard error
  * @log_level:	log_level
+ * @control:	control: path of the control socket, "none", or NULL if not given
  * @process_control_timeout_ms: [global] default of the pools' own
  * @files:	Names of the files that were read, for struct conf_origin
  * @files_count: Entries of @files
@@ -153,6 +154,7 @@ struct conf {
 	struct conf_pool *pools;
 	char *error_log;
 	enum log_level log_level;
+	char *control;
 	uint32_t process_control_timeout_ms;
 	char **files;
 	size_t files_count;

@@ -240,6 +240,8 @@ void conf_dump(const struct conf *conf, FILE *out)
 	(void)fputs("[global]\n", out);
 	write_text(out, DUMP_GLOBAL, "error_log",
 		   conf->error_log != NULL ? conf->error_log : "stderr");
+	if (conf->control != NULL)
+		write_text(out, DUMP_GLOBAL, "control", conf->control);
 	(void)fprintf(out, "log_level = %s\n", log_level_name(conf->log_level));
 	write_time(out, "process_control_timeout", conf->process_control_timeout_ms);
 	for (const struct conf_pool *pool = conf->pools; pool != NULL; pool = pool->next)

@@ -28,6 +28,7 @@
 #define CONF_INCLUDE_DEPTH_MAX 8
 #define CONF_POOLS_MAX	       1000
 #define CONF_POOL_NAME_MAX     64
+#define CONF_SOCKET_PATH_MAX   107
 #define CONF_PLACES_MAX	       1000 /* settings of one section, each line of a list counted */
 #define CONF_ARGS_MAX	       1000
 #define CONF_SOCKETS_MAX       262144 /* listening sockets of all pools together */
@@ -292,6 +293,7 @@ void conf_set_allowed_clients(const struct conf_setting *setting);
 void conf_set_backlog(const struct conf_setting *setting);
 void conf_set_bool(const struct conf_setting *setting);
 void conf_set_error_log(const struct conf_setting *setting);
+void conf_set_control(const struct conf_setting *setting);
 void conf_set_folder(const struct conf_setting *setting);
 void conf_set_include(const struct conf_setting *setting);
 void conf_set_log_level(const struct conf_setting *setting);

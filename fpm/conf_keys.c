@@ -19,6 +19,7 @@ static const struct conf_key keys[] = {
 
 	{.name = "error_log", .scopes = CONF_SCOPE_GLOBAL, .set = conf_set_error_log},
 	{.name = "log_level", .scopes = CONF_SCOPE_GLOBAL, .set = conf_set_log_level},
+	{.name = "control", .scopes = CONF_SCOPE_GLOBAL, .set = conf_set_control},
 	{.name = "process_control_timeout",
 	 .scopes = CONF_SCOPE_GLOBAL,
 	 .set = conf_set_time,

@@ -77,6 +77,16 @@ void conf_set_error_log(const struct conf_setting *setting)
 		store_string(setting, &setting->builder->conf->error_log);
 }
 
+void conf_set_control(const struct conf_setting *setting)
+{
+	if (strcmp(setting->value, "none") != 0 && *setting->value != '/')
+		conf_refuse(setting, "an absolute path or none");
+	else if (strlen(setting->value) > CONF_SOCKET_PATH_MAX)
+		conf_refuse(setting, "a path of at most 107 bytes or none");
+	else
+		store_string(setting, &setting->builder->conf->control);
+}
+
 void conf_set_log_level(const struct conf_setting *setting)
 {
 	for (enum log_level level = LOG_LEVEL_DEBUG; level < LOG_LEVEL_MAX; level++) {

@@ -158,6 +158,12 @@ void generation_kill(struct generation *generation)
 		pool_kill(generation->pools[i]);
 }
 
+struct pool *const *generation_pools(const struct generation *generation, size_t *ret_count)
+{
+	*ret_count = generation->count;
+	return generation->pools;
+}
+
 const struct conf *generation_conf(const struct generation *generation)
 {
 	return generation->conf;

@@ -9,6 +9,7 @@
 struct conf;
 struct ev_loop;
 struct generation;
+struct pool;
 struct rlimit;
 
 /**
@@ -75,6 +76,15 @@ bool generation_stop(struct generation *generation);
  * @generation:	One that is stopping
  */
 void generation_kill(struct generation *generation);
+
+/**
+ * generation_pools() - its pools
+ * @generation:	Generation
+ * @ret_count:	Their number
+ *
+ * Return: pools, valid as long as it is
+ */
+struct pool *const *generation_pools(const struct generation *generation, size_t *ret_count);
 
 /**
  * generation_conf() - its configuration

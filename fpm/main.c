@@ -4,10 +4,13 @@
 #include "command.h"
 #include "conf.h"
 #include "conf_dump.h"
+#include "control.h"
+#include "control_client.h"
 #include "log.h"
 #include "manager.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,10 +39,21 @@ struct invocation {
 	char **argv;
 };
 
+/* Keeps the first error for whoever asked for the reload. */
+static char first_error[512];
+
 static void log_report(void *data, enum conf_severity severity, const char *text)
 {
 	(void)data;
+	if (severity == CONF_ERROR && first_error[0] == '\0')
+		(void)snprintf(first_error, sizeof(first_error), "%s", text);
 	log_write(severity == CONF_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", text);
+}
+
+/* The one berth of a machine, so to say, can be found without being told where. */
+static bool is_default(const char *conf_path)
+{
+	return conf_path && strcmp(conf_path, COMMAND_CONF_DEFAULT) == 0;
 }
 
 /* Reads command line and file; sets no configuration if the verb needs none. */
@@ -65,17 +79,21 @@ static int read_all(const struct invocation *invocation, conf_report_fn report_l
 			conf_builder_read(builder, ret_command->conf_path);
 		if (conf_builder_finish(builder, &rules, ret_conf) < 0)
 			status = COMMAND_EXIT_USAGE;
+		else if (!(*ret_conf)->control && is_default(ret_command->conf_path))
+			(*ret_conf)->control = strdup(CONTROL_DEFAULT);
 	}
 	conf_builder_free(builder);
 	return status;
 }
 
-static struct conf *load(void *data)
+static struct conf *load(void *data, char *error, size_t size)
 {
 	struct command command;
 	struct conf *conf;
 
+	first_error[0] = '\0';
 	(void)read_all(data, log_report, &command, &conf);
+	(void)snprintf(error, size, "the configuration has errors: %s", first_error);
 	return conf;
 }
 
@@ -124,6 +142,10 @@ int main(int argc, char *argv[])
 	case COMMAND_HELP:
 		command_help(stdout);
 		break;
+	case COMMAND_STATUS:
+	case COMMAND_RELOAD:
+	case COMMAND_STOP:
+		return control_client_run(argc - 1, argv + 1);
 	}
 	return COMMAND_EXIT_OK;
 }

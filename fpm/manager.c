@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The manager: event loop, signals, start, reload and stop of all pools. */
 
-#include "manager.h"
+#include "manager_internal.h"
 
 #include "command.h"
 #include "conf.h"
+#include "control.h"
 #include "generation.h"
 #include "library.h"
 #include "limits.h"
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <ev.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,43 +40,10 @@
  * One loop, no threads, no blocking call. A dormant periodic watcher makes libev learn of clock
  * jumps from a timerfd; without one it would wake once a minute to look.
  */
-enum manager_state {
-	MANAGER_STARTING = 0,
-	MANAGER_RUNNING,
-	MANAGER_STOPPING,
-	MANAGER_SWEEPING,
-};
-
 /* Strays get SIGTERM, and SIGKILL when they are still there after SWEEP_KILL rounds. */
 #define SWEEP_INTERVAL 0.02
 #define SWEEP_KILL     25
 #define SWEEP_GIVE_UP  250
-
-struct manager {
-	struct ev_loop *loop;
-	enum manager_state state;
-	int exit_status;
-	int library;
-	struct rlimit nofile;
-	manager_load_fn load;
-	void *load_data;
-	struct generation *current;
-	struct generation *next; /* while a reload gets ready */
-	struct generation *old;	 /* while its last requests are answered */
-	unsigned int stopping;	 /* generations that have been told to stop, and have not yet */
-	bool reload_again;
-	bool hurry;
-	ev_timer reap; /* frees what has stopped, outside of its own callbacks */
-	ev_signal stop_signals[3];
-	ev_signal reload_signal;
-	ev_signal reopen_signal;
-	ev_signal ignored_signal;
-	ev_periodic dormant;
-	ev_prepare log_prepare;
-	ev_io log_writable;
-	ev_timer sweep;
-	unsigned int sweeps;
-};
 
 /* The log */
 
@@ -136,7 +105,7 @@ static void stop_generation(struct manager *m, struct generation *generation)
 		m->stopping--;
 }
 
-static void stop(struct manager *m)
+void manager_stop(struct manager *m)
 {
 	struct generation *generations[] = {m->next, m->current};
 
@@ -169,7 +138,21 @@ static void stop_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
 		return;
 	}
 	log_notice("signal %d: stopping", w->signum);
-	stop(m);
+	manager_stop(m);
+}
+
+__attribute__((format(printf, 2, 3))) static void reload_failed(struct manager *m,
+								const char *format, ...)
+{
+	char why[2048], text[2112];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	log_error("reload: nothing was changed: %s", why);
+	(void)snprintf(text, sizeof(text), "nothing was changed: %s\n", why);
+	manager_control_reload_ended(m, false, text);
 }
 
 /* Generations */
@@ -195,6 +178,7 @@ static void reap_cb(struct ev_loop *loop, ev_timer *w, int revents)
 		generation_free(m->old);
 		m->old = NULL;
 		log_notice("reload: done");
+		manager_control_reload_ended(m, true, "");
 	}
 	generation_free(m->next);
 	m->next = NULL;
@@ -253,7 +237,7 @@ static void failed_cb(void *data, struct generation *generation, const char *why
 	struct manager *m = data;
 
 	if (generation == m->next) {
-		log_error("reload: nothing was changed: %s", why);
+		reload_failed(m, "%s", why);
 		stop_generation(m, generation);
 		generation_kill(generation);
 		return;
@@ -262,7 +246,7 @@ static void failed_cb(void *data, struct generation *generation, const char *why
 		return;
 	log_error("%s", why);
 	m->exit_status = COMMAND_EXIT_SYSTEM;
-	stop(m);
+	manager_stop(m);
 	hurry(m);
 }
 
@@ -271,35 +255,31 @@ static const struct generation_events generation_events = {
 
 static void reload(struct manager *m)
 {
-	struct conf *conf = m->load(m->load_data);
 	struct rlimit present;
+	struct conf *conf;
 	char error[2048];
 
+	manager_control_reload_begins(m);
+	conf = m->load(m->load_data, error, sizeof(error));
 	if (!conf) {
-		log_error("reload: nothing was changed: the configuration has errors");
+		reload_failed(m, "%s", error);
 		return;
 	}
 	if (limits_raise(conf, generation_conf(m->current), &present, error, sizeof(error)) < 0) {
 		conf_free(conf);
-		log_error("reload: nothing was changed: %s", error);
+		reload_failed(m, "%s", error);
 		return;
 	}
 	m->next = generation_new(m->loop, conf, m->library, &m->nofile, m->current,
 				 &generation_events, m, error, sizeof(error));
-	if (!m->next) {
-		log_error("reload: nothing was changed: %s", error);
-		return;
-	}
-	generation_start(m->next);
+	if (m->next)
+		generation_start(m->next);
+	else
+		reload_failed(m, "%s", error);
 }
 
-/* Signals */
-
-static void reload_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
+void manager_ask_for_reload(struct manager *m)
 {
-	struct manager *m = w->data;
-
-	(void)loop, (void)revents;
 	if (m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING)
 		return;
 	m->reload_again = true;
@@ -308,6 +288,14 @@ static void reload_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
 	else
 		log_notice("reload: begins");
 	reload_if_asked(m);
+}
+
+/* Signals */
+
+static void reload_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	(void)loop, (void)revents;
+	manager_ask_for_reload(w->data);
 }
 
 static void reopen_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
@@ -382,7 +370,7 @@ static bool open_first(struct manager *m, struct conf *conf)
 				    m, error, sizeof(error));
 	if (!m->current)
 		log_error("%s", error);
-	return m->current != NULL;
+	return m->current && manager_control_open(m);
 }
 
 int manager_run(struct conf *conf, manager_load_fn load, void *data)
@@ -404,6 +392,7 @@ int manager_run(struct conf *conf, manager_load_fn load, void *data)
 		m.exit_status = COMMAND_EXIT_OK;
 		run(&m);
 	}
+	control_free(m.control);
 	/* Those that share come before whose it is. */
 	generation_free(m.next);
 	generation_free(m.old);

@@ -3,10 +3,12 @@
 #ifndef FPM_MANAGER_H
 #define FPM_MANAGER_H
 
+#include <stddef.h>
+
 struct conf;
 
-/* Reads the configuration once more; NULL if it has errors, which have been logged. */
-typedef struct conf *(*manager_load_fn)(void *data);
+/* Reads the configuration once more; NULL if it has errors: logged, and the first one in @error. */
+typedef struct conf *(*manager_load_fn)(void *data, char *error, size_t size);
 
 /**
  * manager_run() - start every pool, serve until a stop signal, stop

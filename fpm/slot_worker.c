@@ -258,6 +258,13 @@ uint64_t slot_worker_served(const struct slot_worker *worker)
 	return scoreboard_read(&worker->pool->board, worker->score).served;
 }
 
+bool slot_worker_score(const struct slot_worker *worker, struct abi_score *ret_score)
+{
+	if (worker->has_score)
+		*ret_score = scoreboard_read(&worker->pool->board, worker->score);
+	return worker->has_score;
+}
+
 const char *slot_worker_last_words(const struct slot_worker *worker)
 {
 	return output_last(worker->output);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct abi_score;
 struct process_end;
 struct slot;
 struct slot_worker;
@@ -81,6 +82,9 @@ pid_t slot_worker_pid(const struct slot_worker *worker);
 
 /* Requests that it has answered, by its own word; always 0 for one that was executed. */
 uint64_t slot_worker_served(const struct slot_worker *worker);
+
+/* A copy of its entry of the scoreboard; false if it was executed and has none. */
+bool slot_worker_score(const struct slot_worker *worker, struct abi_score *ret_score);
 
 /* The last line that it printed, "" if none. */
 const char *slot_worker_last_words(const struct slot_worker *worker);

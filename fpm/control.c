@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The control socket: takes one request a connection from root or our own user, and answers it. */
+
+#include "control.h"
+
+#include "address.h"
+#include "listener.h"
+#include "log.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define REQUESTS_MAX 16
+#define BACKLOG	     16
+
+/* One that does not send its line, or does not take its answer, is dropped after this, seconds. */
+#define PATIENCE 10.
+
+/**
+ * struct control_request - a connection
+ * @io:		Reads the line, then writes the answer
+ * @patience:	Runs but while the manager works on it
+ * @line:	The request so far
+ * @answer:	The answer, NULL before there is one
+ */
+struct control_request {
+	LIST_ENTRY(control_request) link;
+	struct control *control;
+	ev_io io;
+	ev_timer patience;
+	char line[CONTROL_LINE_MAX];
+	size_t line_length;
+	char *answer;
+	size_t answer_size;
+	size_t answer_sent;
+};
+
+struct control {
+	struct ev_loop *loop;
+	const struct control_events *events;
+	void *data;
+	struct listener listener;
+	ev_io accept;
+	LIST_HEAD(, control_request) requests;
+	unsigned int count;
+};
+
+static void drop(struct control_request *r)
+{
+	struct control *c = r->control;
+
+	ev_io_stop(c->loop, &r->io);
+	ev_timer_stop(c->loop, &r->patience);
+	(void)close(r->io.fd);
+	LIST_REMOVE(r, link);
+	/* There is room for one more now. */
+	if (c->count-- == REQUESTS_MAX)
+		ev_io_start(c->loop, &c->accept);
+	free(r->answer);
+	free(r);
+}
+
+static void write_cb(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct control_request *r = w->data;
+	ssize_t n = send(w->fd, r->answer + r->answer_sent, r->answer_size - r->answer_sent,
+			 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	(void)loop, (void)revents;
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		r->answer_sent += (size_t)n;
+	if (n <= 0 || r->answer_sent == r->answer_size)
+		drop(r);
+}
+
+void control_answer(struct control_request *request, bool ok, const char *text)
+{
+	struct control_request *r = request;
+	int length = asprintf(&r->answer, "%s\n%s", ok ? "ok" : "error", text);
+
+	if (length == -1) {
+		r->answer = NULL;
+		drop(r);
+		return;
+	}
+	r->answer_size = (size_t)length;
+	ev_io_stop(r->control->loop, &r->io);
+	ev_io_init(&r->io, write_cb, r->io.fd, EV_WRITE);
+	ev_io_start(r->control->loop, &r->io);
+	ev_timer_again(r->control->loop, &r->patience);
+}
+
+static void take_line(struct control_request *r)
+{
+	char *argument = strchr(r->line, ' ');
+
+	/* What the client sends from now on, its end included, means nothing. */
+	ev_io_stop(r->control->loop, &r->io);
+	ev_timer_stop(r->control->loop, &r->patience);
+	if (argument)
+		*argument++ = '\0';
+	r->control->events->request(r->control->data, r, r->line, argument ? argument : "");
+}
+
+static void read_cb(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct control_request *r = w->data;
+	ssize_t n = recv(w->fd, r->line + r->line_length, sizeof(r->line) - r->line_length,
+			 MSG_DONTWAIT);
+	char *end;
+
+	(void)loop, (void)revents;
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		drop(r);
+		return;
+	}
+	r->line_length += (size_t)n;
+	end = memchr(r->line, '\n', r->line_length);
+	if (end) {
+		*end = '\0';
+		take_line(r);
+	} else if (r->line_length == sizeof(r->line)) {
+		control_answer(r, false, "the request is too long\n");
+	}
+}
+
+static void patience_cb(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop, (void)revents;
+	drop(w->data);
+}
+
+static bool may_ask(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == -1)
+		return false;
+	if (peer.uid == 0 || peer.uid == geteuid())
+		return true;
+	log_warning("control: pid %d of uid %lu may not use it", peer.pid, (unsigned long)peer.uid);
+	return false;
+}
+
+static void accept_cb(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct control *c = w->data;
+	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct control_request *r;
+
+	(void)revents;
+	if (fd == -1)
+		return;
+	r = may_ask(fd) ? calloc(1, sizeof(*r)) : NULL;
+	if (!r) {
+		(void)close(fd);
+		return;
+	}
+	r->control = c;
+	ev_io_init(&r->io, read_cb, fd, EV_READ);
+	ev_init(&r->patience, patience_cb);
+	r->patience.repeat = PATIENCE;
+	r->io.data = r->patience.data = r;
+	ev_io_start(loop, &r->io);
+	ev_timer_again(loop, &r->patience);
+	LIST_INSERT_HEAD(&c->requests, r, link);
+	if (++c->count == REQUESTS_MAX)
+		ev_io_stop(loop, &c->accept);
+}
+
+static int open_listener(struct control *c, const char *path, char *error, size_t size)
+{
+	const struct listener_options options = {.backlog = BACKLOG,
+						 .mode = 0600,
+						 .uid = (uid_t)-1,
+						 .gid = (gid_t)-1,
+						 .nonblocking = true};
+	struct address_socket sockets[ADDRESS_RESOLVE_MAX];
+	struct address address;
+	size_t count;
+	int result = address_parse(path, 1, &address, error, size);
+
+	if (result < 0)
+		return result;
+	result = address_resolve(&address, 1, sockets, &count, error, size);
+	if (result == 0)
+		result = listener_open(&sockets[0], &options, &c->listener, error, size);
+	address_done(&address);
+	return result;
+}
+
+struct control *control_new(struct ev_loop *loop, const char *path,
+			    const struct control_events *events, void *data, char *error,
+			    size_t size)
+{
+	struct control *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		(void)snprintf(error, size, "%s", strerror(ENOMEM));
+		return NULL;
+	}
+	*c = (struct control){.loop = loop, .events = events, .data = data};
+	LIST_INIT(&c->requests);
+	if (open_listener(c, path, error, size) < 0) {
+		free(c);
+		return NULL;
+	}
+	ev_io_init(&c->accept, accept_cb, c->listener.fd, EV_READ);
+	c->accept.data = c;
+	ev_io_start(loop, &c->accept);
+	return c;
+}
+
+void control_free(struct control *control)
+{
+	struct control *c = control;
+
+	if (!c)
+		return;
+	while (!LIST_EMPTY(&c->requests))
+		drop(LIST_FIRST(&c->requests));
+	ev_io_stop(c->loop, &c->accept);
+	listener_close(&c->listener);
+	free(c);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the manager answers at its control socket. */
+
+#include "conf.h"
+#include "control.h"
+#include "generation.h"
+#include "log.h"
+#include "manager_internal.h"
+#include "status.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void manager_control_reload_begins(struct manager *m)
+{
+	m->running = m->asked;
+	m->asked.count = 0;
+}
+
+void manager_control_reload_ended(struct manager *m, bool ok, const char *text)
+{
+	for (size_t i = 0; i < m->running.count; i++)
+		control_answer(m->running.list[i], ok, text);
+	m->running.count = 0;
+}
+
+static const char *state_name(const struct manager *m)
+{
+	if (m->state == MANAGER_RUNNING)
+		return m->next || m->old ? "reloading" : "running";
+	return m->state == MANAGER_STARTING ? "starting" : "stopping";
+}
+
+static void answer_status(struct manager *m, struct control_request *request)
+{
+	json_t *pools = json_array(), *root;
+	char *text;
+	size_t count;
+	struct pool *const *list = generation_pools(m->current, &count);
+
+	for (size_t i = 0; i < count; i++)
+		(void)json_array_append_new(pools, status_of_pool(list[i]));
+	root = json_pack("{s:s, s:i, s:s, s:o}", "version", BERTH_VERSION, "pid", (int)getpid(),
+			 "state", state_name(m), "pools", pools);
+	text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+	json_decref(root);
+	control_answer(request, text != NULL, text ? text : "out of memory\n");
+	free(text);
+}
+
+static void request_cb(void *data, struct control_request *request, const char *verb,
+		       const char *argument)
+{
+	struct manager *m = data;
+	bool leaving = m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING;
+
+	if (argument[0]) {
+		control_answer(request, false, "an argument is not accepted\n");
+	} else if (strcmp(verb, "status") == 0) {
+		answer_status(m, request);
+	} else if (strcmp(verb, "stop") == 0) {
+		control_answer(request, true, "");
+		if (!leaving) {
+			log_notice("control: stopping");
+			manager_stop(m);
+		}
+	} else if (strcmp(verb, "reload") != 0) {
+		control_answer(request, false, "unknown; accepted are status, reload and stop\n");
+	} else if (leaving || m->asked.count == sizeof(m->asked.list) / sizeof(m->asked.list[0])) {
+		control_answer(request, false, leaving ? "it is stopping\n" : "too many wait\n");
+	} else {
+		m->asked.list[m->asked.count++] = request;
+		manager_ask_for_reload(m);
+	}
+}
+
+bool manager_control_open(struct manager *m)
+{
+	static const struct control_events events = {.request = request_cb};
+	const char *path = generation_conf(m->current)->control;
+	char error[512];
+
+	if (!path || strcmp(path, "none") == 0)
+		return true;
+	m->control = control_new(m->loop, path, &events, m, error, sizeof(error));
+	if (!m->control)
+		log_error("control = %s: %s", path, error);
+	return m->control != NULL;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the parts of the manager share. */
+#ifndef FPM_MANAGER_INTERNAL_H
+#define FPM_MANAGER_INTERNAL_H
+
+#include "manager.h"
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+struct control;
+struct control_request;
+struct generation;
+
+enum manager_state {
+	MANAGER_STARTING = 0,
+	MANAGER_RUNNING,
+	MANAGER_STOPPING,
+	MANAGER_SWEEPING,
+};
+
+/* Who waits at the control socket for the end of a reload; more than connections there are. */
+struct manager_waiters {
+	struct control_request *list[32];
+	size_t count;
+};
+
+struct manager {
+	struct ev_loop *loop;
+	enum manager_state state;
+	int exit_status;
+	int library;
+	struct rlimit nofile;
+	manager_load_fn load;
+	void *load_data;
+	struct generation *current;
+	struct generation *next; /* while a reload gets ready */
+	struct generation *old;	 /* while its last requests are answered */
+	unsigned int stopping;	 /* generations that have been told to stop, and have not yet */
+	bool reload_again;
+	struct manager_waiters asked;	/* for the next reload */
+	struct manager_waiters running; /* for the one that goes on */
+	struct control *control;
+	bool hurry;
+	ev_timer reap; /* frees what has stopped, outside of its own callbacks */
+	ev_signal stop_signals[3];
+	ev_signal reload_signal;
+	ev_signal reopen_signal;
+	ev_signal ignored_signal;
+	ev_periodic dormant;
+	ev_prepare log_prepare;
+	ev_io log_writable;
+	ev_timer sweep;
+	unsigned int sweeps;
+};
+
+/* Reloads now, or when what goes on has ended. */
+void manager_ask_for_reload(struct manager *m);
+
+/* Stops everything in order. */
+void manager_stop(struct manager *m);
+
+/* Opens the control socket if the configuration names one; false with the reason logged. */
+bool manager_control_open(struct manager *m);
+
+/* A reload begins: who has asked until now waits for this one. */
+void manager_control_reload_begins(struct manager *m);
+
+/* A reload is over: tell those who wait for it. */
+void manager_control_reload_ended(struct manager *m, bool ok, const char *text);
+
+#endif
