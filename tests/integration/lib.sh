@@ -14,6 +14,8 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/berth-test.XXXXXX")
 chmod 755 "$T"
 FAILURES=$(mktemp "${TMPDIR:-/tmp}/berth-failures.XXXXXX")
 PIDS=()
+# What a test starts has this in its environment, but for what berth starts.
+export BERTH_TEST=$T
 
 say() { printf '%s\n' "$*"; }
 
@@ -104,6 +106,12 @@ zombies() {
 	return 0
 }
 
+# ours PID: a number may belong to somebody else's process by now.
+ours() {
+	[ -e "/proc/$1" ] || return 1
+	grep -qsxz "BERTH_TEST=$T" "/proc/$1/environ" || [ "$(cat "/proc/$1/comm")" = "${PHP##*/}" ]
+} 2>/dev/null
+
 cleanup() {
 	local status=$? failures p
 	trap - EXIT
@@ -111,6 +119,7 @@ cleanup() {
 	rm -f "$FAILURES"
 	{
 		for p in ${PIDS[@]+"${PIDS[@]}"}; do
+			ours "$p" || continue
 			# Stopped first, a manager can't replace what is ended before it.
 			kill -STOP "$p"
 			kill -KILL $(descendants "$p")
