@@ -207,12 +207,14 @@ static void send_some(struct connection *connection)
 static void open_link(struct connection *connection)
 {
 	const struct load_options *options = &connection->thread->shared->options;
-	const struct transport_options socket_options = {options->nodelay, options->quickack};
+	const struct transport_options socket_options = {options->nodelay, options->quickack,
+							 connection->thread->alone};
 	const int rc = transport_open(connection->endpoint, &socket_options, &connection->link);
 
 	if (rc == -EAGAIN && connection->endpoint->transport == TRANSPORT_UNIX &&
 	    options->eagain != LOAD_EAGAIN_FAIL) {
 		connection->state = CONNECTION_RETRY;
+		ev_now_update(connection->thread->loop);
 		ev_timer_again(connection->thread->loop, &connection->retry);
 		return;
 	}
@@ -324,33 +326,34 @@ static void ended(struct connection *connection, enum failure failure, uint64_t 
 	lose(connection, failure, now_ns);
 }
 
-static void receive(struct connection *connection)
+int connection_receive(struct connection *connection, bool wait)
 {
 	struct load_thread *thread = connection->thread;
 
 	for (int i = 0; i < READS_MAX; i++) {
-		const ssize_t bytes =
-			transport_receive(&connection->link, thread->buffer, LOAD_BUFFER_SIZE);
+		const ssize_t bytes = transport_receive(&connection->link, thread->buffer,
+							LOAD_BUFFER_SIZE, wait);
 		const uint64_t now_ns = clock_now_ns();
 
-		if (bytes == -EAGAIN)
-			return;
+		if (bytes == -EAGAIN || bytes == -EINTR)
+			return (int)bytes;
 		if (bytes < 0) {
 			ended(connection, FAILURE_RECEIVE_RESET, now_ns);
-			return;
+			return 0;
 		}
 		if (bytes == 0) {
 			ended(connection,
 			      connection->owed > 0 ? FAILURE_EOF_EMPTY
 						   : response_eof(&connection->response),
 			      now_ns);
-			return;
+			return 0;
 		}
 		thread->result->bytes_in += (uint64_t)bytes;
 		if (!take(connection, thread->buffer, (size_t)bytes, now_ns) ||
 		    bytes < LOAD_BUFFER_SIZE)
-			return;
+			return 0;
 	}
+	return 0;
 }
 
 /* Nobody asked: the responder has closed the connection, or sends what is no answer. */
@@ -358,7 +361,7 @@ static void receive_idle(struct connection *connection)
 {
 	struct load_thread *thread = connection->thread;
 	const ssize_t bytes =
-		transport_receive(&connection->link, thread->buffer, LOAD_BUFFER_SIZE);
+		transport_receive(&connection->link, thread->buffer, LOAD_BUFFER_SIZE, false);
 
 	if (bytes == -EAGAIN)
 		return;
@@ -376,9 +379,14 @@ static void readable_cb(struct ev_loop *loop, ev_io *w, int events)
 	(void)loop;
 	(void)events;
 	if (connection->state == CONNECTION_BUSY)
-		receive(connection);
+		(void)connection_receive(connection, false);
 	else
 		receive_idle(connection);
+}
+
+bool connection_awaits(const struct connection *connection)
+{
+	return connection->state == CONNECTION_BUSY && !ev_is_active(&connection->writable);
 }
 
 static enum failure timeout_class(const struct connection *connection)

@@ -84,6 +84,23 @@ void connection_done(struct connection *connection);
 void connection_begin(struct connection *connection, uint64_t intended_ns, uint64_t now_ns);
 
 /**
+ * connection_awaits() - does the connection wait for an answer and for nothing else
+ * @connection:	Connection
+ *
+ * Return: true if so
+ */
+bool connection_awaits(const struct connection *connection);
+
+/**
+ * connection_receive() - read what came, and begin the next request if that was the answer
+ * @connection:	Connection that awaits an answer
+ * @wait:	Wait until something comes or a signal does; the thread is alone
+ *
+ * Return: 0, -EAGAIN or -EINTR if nothing came
+ */
+int connection_receive(struct connection *connection, bool wait);
+
+/**
  * connection_check() - end the request if it has taken too long
  * @connection:	Connection
  * @now_ns:	The time

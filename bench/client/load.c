@@ -143,14 +143,22 @@ static int start_thread(struct load_thread *thread)
 	return -rc;
 }
 
+static void alarm_cb(int signal)
+{
+	(void)signal;
+}
+
 /* Runs all threads to their end. Signals are for the caller's thread; SIGPIPE is for nobody. */
 static int run_threads(struct load_shared *shared, struct load_thread *threads)
 {
 	unsigned int started = 0;
 	sigset_t before;
 	sigset_t all;
+	struct sigaction alarm = {.sa_handler = alarm_cb};
 	int rc = 0;
 
+	/* Without SA_RESTART, so that it interrupts. */
+	(void)sigaction(LOAD_ALARM, &alarm, NULL);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (rc == 0 && started < shared->options.threads) {

@@ -10,12 +10,17 @@
 
 #include <ev.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* Large enough that an answer of usual size needs one read. */
 #define LOAD_BUFFER_SIZE 65536
+
+/* Interrupts a thread that blocks in read(); does nothing else. */
+#define LOAD_ALARM SIGRTMIN
 
 /* May the threads go? */
 enum load_gate {
@@ -78,6 +83,11 @@ struct load_shared {
  * @aborted:	Nothing is waited for any more
  * @dispatching: The idle connections are being used
  * @recording:	The warm-up is over
+ * @tick_ns:	Interval of @tick
+ * @alone:	It has one connection and a closed loop: it blocks in read()
+ * @alarm:	Interrupts that at each tick
+ * @seen_ns:	When the last request ended
+ * @turn_ns:	When the loop has to turn again, for a thread that is alone
  * @last_ns:	Last good answer
  * @told_ns:	When the progress was told last
  * @told_answered: What @shared->answered already has of us
@@ -112,6 +122,11 @@ struct load_thread {
 	bool aborted;
 	bool dispatching;
 	bool recording;
+	uint64_t tick_ns;
+	bool alone;
+	timer_t alarm;
+	uint64_t seen_ns;
+	uint64_t turn_ns;
 	uint64_t last_ns;
 	uint64_t told_ns;
 	uint64_t told_answered;

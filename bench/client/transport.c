@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ static int open_socket(const struct endpoint *endpoint, const struct transport_o
 	const bool tcp = endpoint->transport == TRANSPORT_TCP;
 	const int fd = socket(endpoint->socket.addr.sa.sa_family,
 			      SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int off = 0;
 	int rc = 0;
 
 	if (fd == -1)
@@ -45,6 +47,9 @@ static int open_socket(const struct endpoint *endpoint, const struct transport_o
 		.out = fd,
 		.quickack = tcp && options->quickack,
 	};
+	/* connect() must not wait, but receiving may. */
+	if (options->blocking)
+		(void)ioctl(fd, FIONBIO, &off);
 	return rc;
 }
 
@@ -67,7 +72,8 @@ static void empty_pipe(int fd)
 		;
 }
 
-static int open_pipes(const char *path, struct transport_link *ret_link)
+static int open_pipes(const char *path, const struct transport_options *options,
+		      struct transport_link *ret_link)
 {
 	/* Answers first: a responder may start to write as soon as it has a request. */
 	const int in = open_half(path, ".out", O_RDONLY);
@@ -81,6 +87,8 @@ static int open_pipes(const char *path, struct transport_link *ret_link)
 		return out;
 	}
 	empty_pipe(in);
+	if (options->blocking)
+		(void)fcntl(in, F_SETFL, 0);
 	*ret_link = (struct transport_link){.in = in, .out = out, .pipe = true};
 	return 0;
 }
@@ -89,7 +97,7 @@ int transport_open(const struct endpoint *endpoint, const struct transport_optio
 		   struct transport_link *ret_link)
 {
 	if (endpoint->transport == TRANSPORT_PIPE)
-		return open_pipes(endpoint->path, ret_link);
+		return open_pipes(endpoint->path, options, ret_link);
 	return open_socket(endpoint, options, ret_link);
 }
 
@@ -105,14 +113,15 @@ void transport_close(struct transport_link *link)
 ssize_t transport_send(const struct transport_link *link, const void *data, size_t size)
 {
 	const ssize_t bytes = link->pipe ? write(link->out, data, size)
-					 : send(link->out, data, size, MSG_NOSIGNAL);
+					 : send(link->out, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	return bytes == -1 ? -errno : bytes;
 }
 
-ssize_t transport_receive(const struct transport_link *link, void *buffer, size_t size)
+ssize_t transport_receive(const struct transport_link *link, void *buffer, size_t size, bool wait)
 {
-	const ssize_t bytes = read(link->in, buffer, size);
+	const ssize_t bytes = link->pipe ? read(link->in, buffer, size)
+					 : recv(link->in, buffer, size, wait ? 0 : MSG_DONTWAIT);
 
 	if (link->quickack && bytes > 0)
 		switch_on(link->in, IPPROTO_TCP, TCP_QUICKACK);

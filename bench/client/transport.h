@@ -14,10 +14,12 @@
  * struct transport_options - socket options of new connections
  * @nodelay:	TCP_NODELAY
  * @quickack:	TCP_QUICKACK; it wears off, so transport_receive() sets it again
+ * @blocking:	transport_receive() may be asked to wait; otherwise it never does
  */
 struct transport_options {
 	bool nodelay;
 	bool quickack;
+	bool blocking;
 };
 
 /**
@@ -64,14 +66,16 @@ void transport_close(struct transport_link *link);
 ssize_t transport_send(const struct transport_link *link, const void *data, size_t size);
 
 /**
- * transport_receive() - read what is there without waiting
+ * transport_receive() - read what is there
  * @link:	Link
  * @buffer:	Filled from the start
  * @size:	Bytes of @buffer
+ * @wait:	Wait until something is there; only for links that were opened as blocking. Such a pipe
+ *		waits in any case, so it must be known that something is there
  *
  * Return: bytes read, 0 at the end of file, or negative errno
  */
-ssize_t transport_receive(const struct transport_link *link, void *buffer, size_t size);
+ssize_t transport_receive(const struct transport_link *link, void *buffer, size_t size, bool wait);
 
 /**
  * transport_connect_error() - the error of a connection that was in progress
