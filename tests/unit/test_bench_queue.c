@@ -162,6 +162,21 @@ static void test_most_specific(void **state)
 	(void)close(fd_other);
 }
 
+/* One that listens on all IPv4 addresses is not who an IPv6 client comes to. */
+static void test_other_family(void **state)
+{
+	struct address_socket four = fixture_resolve("0.0.0.0:0"), six = fixture_resolve("[::1]:0");
+	int listener = listen_at(&four, BACKLOG);
+	struct endpoint endpoint;
+
+	(void)state;
+	assert_int_not_equal(listener, -1);
+	memcpy((char *)&six.addr + 2, (char *)&four.addr + 2, 2);
+	endpoint = endpoint_of(&six);
+	assert_queue(&endpoint, 1, 0, 0, 0);
+	(void)close(listener);
+}
+
 /* Several endpoints of both kinds, and a pipe, which has no queue. */
 static void test_sum(void **state)
 {
@@ -195,9 +210,8 @@ static void test_sum(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_most_specific),
+		cmocka_unit_test(test_waiting),	      cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_most_specific), cmocka_unit_test(test_other_family),
 		cmocka_unit_test(test_sum),
 	};
 
