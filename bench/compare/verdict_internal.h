@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the parts of verdicts_make() share. */
+#ifndef BENCH_COMPARE_VERDICT_INTERNAL_H
+#define BENCH_COMPARE_VERDICT_INTERNAL_H
+
+#include "bench/compare/verdict.h"
+
+/**
+ * verdict_take_notes() - what a reader has to know of the figures
+ * @rounds:	What was measured
+ * @verdicts:	Its notes are filled in
+ */
+void verdict_take_notes(const struct rounds *rounds, struct verdicts *verdicts);
+
+/**
+ * verdict_sum_up() - the answer to the question
+ * @rounds:	What was measured
+ * @verdicts:	Its summary is filled in; its list is there
+ */
+void verdict_sum_up(const struct rounds *rounds, struct verdicts *verdicts);
+
+#endif
