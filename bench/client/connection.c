@@ -319,10 +319,17 @@ static bool take(struct connection *connection, const uint8_t *data, size_t size
 	return false;
 }
 
+/*
+ * The peer is gone. Whether a request that was not sent yet meets the end in send() or in read() is
+ * a matter of microseconds, so its class must not depend on that.
+ */
 static void ended(struct connection *connection, enum failure failure, uint64_t now_ns)
 {
-	if (connection->send_failure != FAILURE_NONE && connection->first_ns == 0)
-		failure = connection->send_failure;
+	const bool reset = failure == FAILURE_RECEIVE_RESET ||
+			   connection->send_failure == FAILURE_SEND_RESET;
+
+	if (connection->first_ns == 0 && connection->sent < request_size(connection))
+		failure = reset ? FAILURE_SEND_RESET : FAILURE_SEND_PIPE;
 	lose(connection, failure, now_ns);
 }
 
