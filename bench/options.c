@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* berth-bench's command line. */
+
+#include "options.h"
+
+#include "options_value.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Commands that an option belongs to. */
+#define RUN	 (1U << COMMAND_RUN)
+#define COMPARE	 (1U << COMMAND_COMPARE)
+#define FLOOR	 (1U << COMMAND_FLOOR)
+#define SELFTEST (1U << COMMAND_SELFTEST)
+#define ALL	 (RUN | COMPARE | FLOOR | SELFTEST)
+
+#define SECOND_NS UINT64_C(1000000000)
+
+enum option_id {
+	OPTION_NEW = UCHAR_MAX + 1,
+	OPTION_KEEP,
+	OPTION_RATE,
+	OPTION_ARRIVALS,
+	OPTION_MAX_QUEUE,
+	OPTION_PARAM,
+	OPTION_DATA,
+	OPTION_METHOD,
+	OPTION_SCRIPT,
+	OPTION_QUERY,
+	OPTION_REQUEST,
+	OPTION_SPLIT_PARAMS,
+	OPTION_SPLIT_STDIN,
+	OPTION_NODELAY,
+	OPTION_QUICKACK,
+	OPTION_EAGAIN,
+	OPTION_TIMEOUT,
+	OPTION_STATUS,
+	OPTION_LENGTH,
+	OPTION_PLACEMENT,
+	OPTION_SERVER_PID,
+	OPTION_WORKERS,
+	OPTION_BACKLOG,
+	OPTION_SEED,
+	OPTION_REQUIRE,
+	OPTION_JSON,
+	OPTION_CSV,
+	OPTION_START,
+	OPTION_TRANSPORT,
+	OPTION_SIZE,
+	OPTION_TARGETS,
+	OPTION_TRANSPORTS,
+	OPTION_MODES,
+	OPTION_SIZES,
+	OPTION_ROUNDS,
+	OPTION_PRECISION,
+	OPTION_DELTA,
+	OPTION_BUDGET,
+	OPTION_STRICT,
+};
+
+static const struct {
+	const char *name;
+	int id;
+	bool argument;
+	unsigned int commands;
+} table[] = {
+	{"help", 'h', false, ALL},
+	{"threads", 't', true, RUN | COMPARE},
+	{"connections", 'c', true, RUN | COMPARE},
+	{"duration", 'd', true, RUN},
+	{"requests", 'n', true, RUN},
+	{"new", OPTION_NEW, false, RUN},
+	{"keep", OPTION_KEEP, false, RUN},
+	{"rate", OPTION_RATE, true, RUN},
+	{"arrivals", OPTION_ARRIVALS, true, RUN},
+	{"max-queue", OPTION_MAX_QUEUE, true, RUN},
+	{"param", OPTION_PARAM, true, RUN},
+	{"data", OPTION_DATA, true, RUN},
+	{"method", OPTION_METHOD, true, RUN},
+	{"script", OPTION_SCRIPT, true, RUN},
+	{"query", OPTION_QUERY, true, RUN},
+	{"request", OPTION_REQUEST, true, RUN},
+	{"split-params", OPTION_SPLIT_PARAMS, true, RUN},
+	{"split-stdin", OPTION_SPLIT_STDIN, true, RUN},
+	{"nodelay", OPTION_NODELAY, false, RUN | COMPARE},
+	{"quickack", OPTION_QUICKACK, false, RUN | COMPARE},
+	{"on-eagain", OPTION_EAGAIN, true, RUN | COMPARE},
+	{"timeout", OPTION_TIMEOUT, true, RUN | COMPARE},
+	{"expect-status", OPTION_STATUS, true, RUN},
+	{"expect-length", OPTION_LENGTH, true, RUN},
+	{"placement", OPTION_PLACEMENT, true, ALL},
+	{"server-pid", OPTION_SERVER_PID, true, RUN},
+	{"workers", OPTION_WORKERS, true, RUN | COMPARE},
+	{"backlog", OPTION_BACKLOG, true, RUN | COMPARE},
+	{"seed", OPTION_SEED, true, ALL},
+	{"require", OPTION_REQUIRE, true, RUN | COMPARE},
+	{"json", OPTION_JSON, true, RUN | COMPARE | FLOOR},
+	{"csv", OPTION_CSV, true, RUN | COMPARE | FLOOR},
+	{"start", OPTION_START, true, RUN},
+	{"transport", OPTION_TRANSPORT, true, RUN},
+	{"size", OPTION_SIZE, true, RUN},
+	{"targets", OPTION_TARGETS, true, COMPARE},
+	{"transports", OPTION_TRANSPORTS, true, COMPARE},
+	{"modes", OPTION_MODES, true, COMPARE},
+	{"sizes", OPTION_SIZES, true, COMPARE | FLOOR},
+	{"rounds", OPTION_ROUNDS, true, COMPARE | FLOOR | SELFTEST},
+	{"precision", OPTION_PRECISION, true, COMPARE},
+	{"delta", OPTION_DELTA, true, COMPARE},
+	{"budget", OPTION_BUDGET, true, COMPARE},
+	{"strict", OPTION_STRICT, false, COMPARE},
+};
+
+static const struct {
+	const char *name;
+	enum options_command command;
+} commands[] = {
+	{"compare", COMMAND_COMPARE},	{"run", COMMAND_RUN},
+	{"floor", COMMAND_FLOOR},	{"selftest", COMMAND_SELFTEST},
+	{"help", COMMAND_HELP},		{"--help", COMMAND_HELP},
+	{"-h", COMMAND_HELP},		{"version", COMMAND_VERSION},
+	{"--version", COMMAND_VERSION}, {"-V", COMMAND_VERSION},
+};
+
+const char *options_help(void)
+{
+	return "Usage: berth-bench [compare] [OPTION]...   compare TCP, unix sockets and pipes\n"
+	       "       berth-bench run [OPTION]... ADDRESS | --start KIND\n"
+	       "                                           put load on a responder\n"
+	       "       berth-bench floor [OPTION]...       what the machine can do without "
+	       "FastCGI\n"
+	       "       berth-bench selftest [OPTION]...    can this machine be believed\n"
+	       "       berth-bench help | version\n"
+	       "\n"
+	       "ADDRESS is /PATH, @NAME, HOST:PORT, [IPv6]:PORT or pipe:/PATH; with %n in it, or\n"
+	       "+%n behind the port, --workers of them. KIND is null, berth, php-fpm or "
+	       "spawn-fcgi.\n"
+	       "\n"
+	       "Load:        -t, --threads N          -c, --connections N (compare: a list)\n"
+	       "  (run)      -d, --duration TIME      -n, --requests N\n"
+	       "             --keep | --new           --rate N --arrivals poisson|constant\n"
+	       "             --max-queue N            --timeout TIME\n"
+	       "             --on-eagain fail|retry=MS|wait  --nodelay  --quickack\n"
+	       "Request:     --script PATH  --method M  --query Q  --param NAME=VALUE\n"
+	       "  (run)      --data TEXT|@FILE  --request FILE  --split-params N  --split-stdin N\n"
+	       "             --expect-status N  --expect-length N\n"
+	       "Responder:   --start KIND --transport tcp|unix|pipe --size BYTES   (run)\n"
+	       "             --workers N  --backlog N  --server-pid PID\n"
+	       "Comparison:  --targets LIST  --transports LIST  --modes new,kept  --sizes LIST\n"
+	       "             --rounds N  --precision SHARE  --delta SHARE  --budget TIME  "
+	       "--strict\n"
+	       "Everywhere:  --placement same|split|free  --seed N\n"
+	       "Output:      --require 'p99<5ms'  --json FILE|-  --csv FILE|-\n"
+	       "\n"
+	       "Exit status: 0 fine, 1 failures or missed thresholds, 2 usage, 3 no verdict.\n"
+	       "berth-bench(1) has the details.\n";
+}
+
+static int set_kind(const struct value *v, const char *text, enum target_kind *ret)
+{
+	for (int k = TARGET_NULL; k < TARGET_KINDS; k++) {
+		if (strcmp(text, target_kind_name((enum target_kind)k)) == 0) {
+			*ret = (enum target_kind)k;
+			return 0;
+		}
+	}
+	return value_refuse(v, text, "null, berth, php-fpm or spawn-fcgi");
+}
+
+static int set_transport(const struct value *v, const char *text, enum transport *ret)
+{
+	for (int t = 0; t < TRANSPORTS; t++) {
+		if (strcmp(text, transport_name((enum transport)t)) == 0) {
+			*ret = (enum transport)t;
+			return 0;
+		}
+	}
+	return value_refuse(v, text, "tcp, unix or pipe");
+}
+
+/* Lists of words */
+
+struct list {
+	struct options *options;
+	int id;
+};
+
+static int add_to_list(const struct value *v, const char *word, void *data)
+{
+	const struct list *list = data;
+	struct options *o = list->options;
+	uint64_t number = 0;
+	int rc;
+
+	switch (list->id) {
+	case OPTION_TARGETS:
+		if (o->target_count == COUNT(o->targets))
+			return value_refuse(v, word, "fewer of them");
+		return set_kind(v, word, &o->targets[o->target_count++]);
+	case OPTION_TRANSPORTS:
+		if (o->transport_count == COUNT(o->transports))
+			return value_refuse(v, word, "fewer of them");
+		return set_transport(v, word, &o->transports[o->transport_count++]);
+	case OPTION_MODES:
+		if ((strcmp(word, "new") != 0 && strcmp(word, "kept") != 0) || o->mode_count == 2)
+			return value_refuse(v, word, "new, kept, or both");
+		o->modes[o->mode_count++] = word[0] == 'k';
+		return 0;
+	case OPTION_SIZES:
+		rc = value_size(v, word, &number);
+		if (rc == 0 && o->size_count == COUNT(o->sizes))
+			return value_refuse(v, word, "at most 16 sizes");
+		if (rc == 0)
+			o->sizes[o->size_count++] = number;
+		return rc;
+	default:
+		rc = value_number(v, word, 1, 10000, &number);
+		if (rc == 0 && o->concurrency_count == COUNT(o->concurrencies))
+			return value_refuse(v, word, "at most 16 numbers");
+		if (rc == 0)
+			o->concurrencies[o->concurrency_count++] = (unsigned int)number;
+		return rc;
+	}
+}
+
+static int set_param(const struct value *v, char *text, struct options *o)
+{
+	char *equals = strchr(text, '=');
+
+	if (!equals || equals == text)
+		return value_refuse(v, text, "NAME=VALUE");
+	if (o->request.param_count == COUNT(o->params))
+		return value_refuse(v, text, "at most 64 parameters");
+	*equals = '\0';
+	o->params[o->request.param_count++] =
+		(struct request_param){.name = text, .value = equals + 1};
+	return 0;
+}
+
+static int set_eagain(const struct value *v, const char *text, struct load_options *load)
+{
+	uint64_t ms = 0;
+
+	if (strcmp(text, "fail") == 0) {
+		load->eagain = LOAD_EAGAIN_FAIL;
+	} else if (strcmp(text, "wait") == 0) {
+		load->eagain = LOAD_EAGAIN_WAIT;
+	} else if (strncmp(text, "retry=", 6) == 0) {
+		load->eagain = LOAD_EAGAIN_RETRY;
+		if (value_number(v, text + 6, 1, 60000, &ms) < 0)
+			return -EINVAL;
+		load->eagain_retry_ns = ms * 1000000U;
+	} else {
+		return value_refuse(v, text, "fail, retry=MILLISECONDS or wait");
+	}
+	return 0;
+}
+
+static int set_requirement(const struct value *v, const char *text, struct options *o)
+{
+	char why[300];
+
+	if (o->requirement_count == COUNT(o->requirements))
+		return value_refuse(v, text, "at most 16 thresholds");
+	if (requirement_parse(text, &o->requirements[o->requirement_count], why, sizeof(why)) < 0)
+		return value_fail(v, why);
+	o->requirement_count++;
+	return 0;
+}
+
+static int set_number(const struct value *v, const char *text, uint64_t min, uint64_t max,
+		      unsigned int *ret)
+{
+	uint64_t number = 0;
+	int rc = value_number(v, text, min, max, &number);
+
+	if (rc == 0)
+		*ret = (unsigned int)number;
+	return rc;
+}
+
+static int set_size(const struct value *v, const char *text, size_t *ret)
+{
+	uint64_t number = 0;
+	int rc = value_size(v, text, &number);
+
+	if (rc == 0)
+		*ret = number;
+	return rc;
+}
+
+/* Options that shape the load. */
+static int set_load(struct options *o, int id, const struct value *v, char *text)
+{
+	switch (id) {
+	case 't':
+		return set_number(v, text, 1, 256, &o->threads);
+	case 'd':
+		return value_time(v, text, &o->duration_ns);
+	case 'n':
+		return value_number(v, text, 1, UINT64_C(1000000000000), &o->requests);
+	case OPTION_NEW:
+	case OPTION_KEEP:
+		o->keep = id == OPTION_KEEP;
+		return 0;
+	case OPTION_RATE:
+		if (o->load.arrivals == LOAD_CLOSED)
+			o->load.arrivals = LOAD_POISSON;
+		return value_real(v, text, 0.001, 1e9, &o->load.rate);
+	case OPTION_ARRIVALS:
+		if (strcmp(text, "poisson") != 0 && strcmp(text, "constant") != 0)
+			return value_refuse(v, text, "poisson or constant");
+		o->load.arrivals = text[0] == 'p' ? LOAD_POISSON : LOAD_CONSTANT;
+		return 0;
+	case OPTION_MAX_QUEUE:
+		return value_number(v, text, 0, UINT64_C(100000000), &o->load.max_queue);
+	case OPTION_NODELAY:
+		o->load.nodelay = true;
+		return 0;
+	case OPTION_QUICKACK:
+		o->load.quickack = true;
+		return 0;
+	case OPTION_EAGAIN:
+		return set_eagain(v, text, &o->load);
+	case OPTION_TIMEOUT:
+		return value_time(v, text, &o->load.timeout_ns);
+	default:
+		return 1;
+	}
+}
+
+/* Options that say what is sent and what is a good answer. */
+static int set_request(struct options *o, int id, const struct value *v, char *text)
+{
+	uint64_t number = 0;
+
+	switch (id) {
+	case OPTION_PARAM:
+		return set_param(v, text, o);
+	case OPTION_DATA:
+		o->data = text;
+		return 0;
+	case OPTION_METHOD:
+		o->request.method = text;
+		return 0;
+	case OPTION_SCRIPT:
+		o->request.script = text;
+		return 0;
+	case OPTION_QUERY:
+		o->request.query = text;
+		return 0;
+	case OPTION_REQUEST:
+		o->request_file = text;
+		return 0;
+	case OPTION_SPLIT_PARAMS:
+	case OPTION_SPLIT_STDIN:
+		if (value_number(v, text, 1, 65535, &number) < 0)
+			return -EINVAL;
+		*(id == OPTION_SPLIT_PARAMS ? &o->request.split_params : &o->request.split_stdin) =
+			number;
+		return 0;
+	case OPTION_STATUS:
+		if (value_number(v, text, 100, 999, &number) < 0)
+			return -EINVAL;
+		o->expect.status = (int)number;
+		return 0;
+	case OPTION_LENGTH:
+		o->expect.check_length = true;
+		return value_size(v, text, &o->expect.length);
+	default:
+		return 1;
+	}
+}
+
+/* Options that say what is measured, and what comes of it. */
+static int set_rest(struct options *o, int id, const struct value *v, char *text)
+{
+	struct list list = {.options = o, .id = id};
+	unsigned int pid = 0;
+
+	switch (id) {
+	case 'c':
+	case OPTION_TARGETS:
+	case OPTION_TRANSPORTS:
+	case OPTION_MODES:
+	case OPTION_SIZES:
+		return value_list(v, text, add_to_list, &list);
+	case OPTION_PLACEMENT:
+		return placement_parse(text, &o->placement)
+			       ? 0
+			       : value_refuse(v, text, "same, split or free");
+	case OPTION_SERVER_PID:
+		if (set_number(v, text, 1, INT_MAX, &pid) < 0)
+			return -EINVAL;
+		o->server_pid = (int)pid;
+		return 0;
+	case OPTION_WORKERS:
+		return set_number(v, text, 1, 1000, &o->workers);
+	case OPTION_BACKLOG:
+		return set_number(v, text, 1, 65535, &o->backlog);
+	case OPTION_SEED:
+		return value_number(v, text, 0, UINT64_MAX, &o->seed);
+	case OPTION_REQUIRE:
+		return set_requirement(v, text, o);
+	case OPTION_JSON:
+		o->json = text;
+		return 0;
+	case OPTION_CSV:
+		o->csv = text;
+		return 0;
+	case OPTION_START:
+		o->starts = true;
+		return set_kind(v, text, &o->start);
+	case OPTION_TRANSPORT:
+		return set_transport(v, text, &o->transport);
+	case OPTION_SIZE:
+		return set_size(v, text, &o->size);
+	case OPTION_ROUNDS:
+		return set_number(v, text, 1, CELL_ROUNDS_MAX, &o->rounds);
+	case OPTION_PRECISION:
+		return value_real(v, text, 0.0001, 1, &o->precision);
+	case OPTION_DELTA:
+		return value_real(v, text, 0.0001, 1, &o->delta);
+	case OPTION_BUDGET:
+		return value_time(v, text, &o->budget_ns);
+	case OPTION_STRICT:
+		o->strict = true;
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+static int set(struct options *o, int id, const struct value *v, char *text)
+{
+	int rc = set_load(o, id, v, text);
+
+	if (rc == 1)
+		rc = set_request(o, id, v, text);
+	if (rc == 1)
+		rc = set_rest(o, id, v, text);
+	return rc;
+}
+
+static int parse_options(int argc, char *argv[], struct options *o, char *error, size_t size)
+{
+	struct option longs[COUNT(table) + 1] = {{0}};
+	int id, index = -1;
+
+	for (size_t i = 0; i < COUNT(table); i++)
+		longs[i] = (struct option){table[i].name, table[i].argument, NULL, table[i].id};
+	optind = 0;
+	opterr = 0;
+	while ((id = getopt_long(argc, argv, ":ht:c:d:n:", longs, &index)) != -1) {
+		struct value v = {.error = error, .size = size};
+		size_t entry = 0;
+
+		if (id == '?' || id == ':') {
+			(void)snprintf(error, size,
+				       "%s: %s; berth-bench help lists what is accepted",
+				       argv[optind - 1],
+				       id == '?' ? "unknown option, or it takes no argument"
+						 : "its argument is missing");
+			return -EINVAL;
+		}
+		while (table[entry].id != id)
+			entry++;
+		(void)snprintf(v.option, sizeof(v.option), "--%s", table[entry].name);
+		if (!(table[entry].commands & (1U << o->command))) {
+			(void)snprintf(error, size,
+				       "%s: is not for this command; berth-bench help "
+				       "lists what is accepted",
+				       v.option);
+			return -EINVAL;
+		}
+		if (id == 'h')
+			o->command = COMMAND_HELP;
+		else if (set(o, id, &v, optarg) != 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static void set_defaults(struct options *o)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	*o = (struct options){.threads = 1,
+			      .keep = true,
+			      .transport = TRANSPORT_UNIX,
+			      .size = 100,
+			      .budget_ns = 110 * SECOND_NS,
+			      .seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 20};
+	o->load.max_queue = 10000;
+	o->request.params = o->params;
+}
+
+/* What only all the options together can tell. */
+static int check(struct options *o, int argc, char *argv[], char *error, size_t size)
+{
+	const char *fault = NULL;
+
+	if (o->command == COMMAND_RUN && optind < argc)
+		o->address = argv[optind++];
+	if (optind < argc)
+		fault = "unexpected word; accepted are options, and one ADDRESS for run";
+	else if (o->command == COMMAND_RUN && !o->address == !o->starts)
+		fault = "run needs an ADDRESS, or --start KIND";
+	else if (o->command == COMMAND_RUN && o->concurrency_count > 1)
+		fault = "--connections: run accepts one number, compare a list";
+	else if (o->load.arrivals != LOAD_CLOSED && !(o->load.rate > 0))
+		fault = "--arrivals: needs --rate";
+	else if (o->data && o->request_file)
+		fault = "--data: is not accepted together with --request, which has a body itself";
+	else if (o->json && o->csv && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0)
+		fault = "--json and --csv can't both go to standard output";
+	if (fault) {
+		(void)snprintf(error, size, "%s", fault);
+		return -EINVAL;
+	}
+	o->connections = o->concurrency_count > 0 ? o->concurrencies[0] : 1;
+	if (o->threads > o->connections && o->command == COMMAND_RUN)
+		o->threads = o->connections;
+	if (o->duration_ns == 0 && o->requests == 0)
+		o->duration_ns = 10 * SECOND_NS;
+	return 0;
+}
+
+int options_parse(int argc, char *argv[], struct options *ret_options, char *error, size_t size)
+{
+	struct options *o = ret_options;
+	size_t i = 0;
+	int rc;
+
+	set_defaults(o);
+	if (argc > 1 && (argv[1][0] != '-' || argv[1][1] == 'V' ||
+			 strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "--help") == 0)) {
+		while (i < COUNT(commands) && strcmp(argv[1], commands[i].name) != 0)
+			i++;
+		if (i == COUNT(commands)) {
+			(void)snprintf(error, size,
+				       "%.64s: unknown command; accepted are compare, "
+				       "run, floor, selftest, help and version",
+				       argv[1]);
+			return -EINVAL;
+		}
+		o->command = commands[i].command;
+		argc--;
+		argv++;
+	}
+	if (o->command == COMMAND_HELP || o->command == COMMAND_VERSION)
+		return 0;
+	rc = parse_options(argc, argv, o, error, size);
+	if (rc < 0 || o->command == COMMAND_HELP)
+		return rc;
+	return check(o, argc, argv, error, size);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* berth-bench's command line. */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include "bench/client/load.h"
+#include "bench/client/request.h"
+#include "bench/compare/requirement.h"
+#include "bench/server/placement.h"
+#include "bench/server/target.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit statuses. */
+enum options_exit {
+	OPTIONS_EXIT_OK = 0,
+	OPTIONS_EXIT_FAILED = 1,  /* requests failed, a threshold was missed, output is not whole */
+	OPTIONS_EXIT_USAGE = 2,	  /* wrong usage */
+	OPTIONS_EXIT_REFUSED = 3, /* the measurement does not carry a verdict */
+};
+
+enum options_command {
+	COMMAND_COMPARE = 0, /* the default */
+	COMMAND_RUN,
+	COMMAND_FLOOR,
+	COMMAND_SELFTEST,
+	COMMAND_HELP,
+	COMMAND_VERSION,
+};
+
+#define OPTIONS_LIST_MAX 16
+#define OPTIONS_PARAMS	 64
+
+/**
+ * struct options - all options of all commands
+ * @command:	What to do
+ * @address:	run: where the responder is, NULL with @start
+ * @start:	run: responder to start
+ * @starts:	@start was given
+ * @transport:	run: transport of @start
+ * @size:	run: body size of @start
+ * @threads:	Client threads
+ * @connections: run: concurrency
+ * @keep:	run: kept connections
+ * @duration_ns: run: 0 = not given
+ * @requests:	run: 0 = not given
+ * @load:	What else goes into struct load_options: rate, arrivals, max_queue, timeout, eagain,
+ *		nodelay, quickack
+ * @request:	What to send; @request_file says more
+ * @params:	Entries of @request.params
+ * @request_file: File with a request, NULL = none
+ * @data:	--data: text, or @FILE
+ * @expect:	What is a good answer
+ * @placement:	Placement
+ * @server_pid:	Root of the server's processes, 0 = find it
+ * @workers:	Workers of a responder
+ * @backlog:	Length of its accept queue, 0 = 511
+ * @seed:	Seed
+ * @requirements: Thresholds
+ * @requirement_count: Entries
+ * @json:	File for the JSON report, "-" = standard output, NULL = none
+ * @csv:	Likewise
+ * @targets:	compare: kinds, @target_count of them
+ * @transports:	compare: transports
+ * @modes:	compare: true = kept, false = new
+ * @concurrencies: compare: numbers of connections
+ * @sizes:	compare: body sizes
+ * @rounds:	compare, floor, selftest: 0 = default
+ * @precision:	compare: 0 = default
+ * @delta:	compare: 0 = default
+ * @budget_ns:	compare: time that all may take
+ * @strict:	compare: a control that does not hold refuses the verdict
+ */
+struct options {
+	enum options_command command;
+	const char *address;
+	enum target_kind start;
+	bool starts;
+	enum transport transport;
+	size_t size;
+	unsigned int threads;
+	unsigned int connections;
+	bool keep;
+	uint64_t duration_ns;
+	uint64_t requests;
+	struct load_options load;
+	struct request_options request;
+	struct request_param params[OPTIONS_PARAMS];
+	const char *request_file;
+	const char *data;
+	struct response_expect expect;
+	enum placement placement;
+	int server_pid;
+	unsigned int workers;
+	unsigned int backlog;
+	uint64_t seed;
+	struct requirement requirements[OPTIONS_LIST_MAX];
+	size_t requirement_count;
+	const char *json;
+	const char *csv;
+	enum target_kind targets[TARGET_KINDS];
+	size_t target_count;
+	enum transport transports[TRANSPORTS];
+	size_t transport_count;
+	bool modes[2];
+	size_t mode_count;
+	unsigned int concurrencies[OPTIONS_LIST_MAX];
+	size_t concurrency_count;
+	size_t sizes[OPTIONS_LIST_MAX];
+	size_t size_count;
+	unsigned int rounds;
+	double precision;
+	double delta;
+	uint64_t budget_ns;
+	bool strict;
+};
+
+/**
+ * options_parse() - read the command line
+ * @argc:	Words
+ * @argv:	Words, kept in use; the first is the program
+ * @ret_options: Set on success
+ * @error:	On failure: the option, what is wrong, what is accepted; without a newline
+ * @size:	Bytes of @error
+ *
+ * Return: 0 or -EINVAL
+ */
+int options_parse(int argc, char *argv[], struct options *ret_options, char *error, size_t size);
+
+/* The help text. */
+const char *options_help(void);
+
+#endif

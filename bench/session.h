@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What all commands share: signals, placement, the facts of the machine, and the reports. */
+#ifndef BENCH_SESSION_H
+#define BENCH_SESSION_H
+
+#include "bench/compare/report.h"
+#include "bench/options.h"
+#include "bench/server/environment.h"
+#include "bench/server/placement.h"
+
+#include <signal.h>
+#include <stdbool.h>
+
+/**
+ * struct session - of a command
+ * @options:	Command line
+ * @plan:	Where client and server run
+ * @environment: Facts
+ * @command:	The command line in one text
+ */
+struct session {
+	const struct options *options;
+	struct placement_plan plan;
+	struct environment environment;
+	char command[512];
+};
+
+/* Set by SIGINT, SIGTERM and SIGHUP; the second one of them ends the program. */
+extern volatile sig_atomic_t session_stop;
+
+/**
+ * session_open() - watch signals, decide the placement, read the facts
+ * @options:	Command line, stays in use
+ * @argc:	Its words
+ * @argv:	Its words
+ * @ret_session: Set on success
+ *
+ * Return: false with the reason printed
+ */
+bool session_open(const struct options *options, int argc, char *argv[],
+		  struct session *ret_session);
+
+/* Prints "berth-bench: TEXT" to standard error. */
+void session_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/**
+ * session_request() - the request that the options describe
+ * @options:	Command line
+ * @script:	SCRIPT_FILENAME if the options have none
+ * @body_size:	Body that the responder shall answer with, as its query
+ * @ret_request: Set on success, to be released by request_done()
+ *
+ * Return: false with the reason printed
+ */
+bool session_request(const struct options *options, const char *script, size_t body_size,
+		     struct request *ret_request);
+
+/**
+ * session_report() - the table, and the files that were asked for
+ * @session:	Session
+ * @report:	What was measured
+ * @table:	report_table() or report_floor()
+ *
+ * Return: false with the reason printed if not everything could be written
+ */
+bool session_report(const struct session *session, struct report *report,
+		    int (*table)(FILE *out, const struct report *report));
+
+/**
+ * session_requirements() - check the thresholds of every cell but controls
+ * @session:	Session
+ * @cells:	Cells
+ * @count:	Entries
+ *
+ * Return: false with those printed that do not hold
+ */
+bool session_requirements(const struct session *session, const struct cell *cells, size_t count);
+
+#endif
