@@ -39,16 +39,10 @@ static const cpu_set_t *pinned(const struct placement_plan *plan, const cpu_set_
 	return plan != NULL && plan->placement != PLACEMENT_FREE ? cpus : NULL;
 }
 
-/*
- * On a CPU of its own the client's limit is the rate that it reaches. On one that it shares with
- * the responder it is what its own CPU time a request would allow.
- */
-static double limit_of(const struct load_result *result, const struct ceiling_options *options)
+static double rate_of(const struct load_result *result)
 {
-	const bool shared = options->plan != NULL && options->plan->placement == PLACEMENT_SAME;
-	const uint64_t ns = shared ? result->client_cpu_ns : result->elapsed_ns;
-
-	return ns > 0 ? (double)result->answered * 1e9 / (double)ns : 0;
+	return result->elapsed_ns > 0 ? (double)result->answered * 1e9 / (double)result->elapsed_ns
+				      : 0;
 }
 
 static int measure(const struct target *target, struct cell *cells, size_t count, struct cell *cell,
@@ -78,7 +72,7 @@ static int measure(const struct target *target, struct cell *cells, size_t count
 	status = load_run(&load, result, error, size);
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		if (same_load(&cells[i], cell))
-			cells[i].ceiling = limit_of(result, options);
+			cells[i].ceiling = rate_of(result);
 	}
 	return status;
 }
@@ -124,9 +118,13 @@ static bool is_first_alike(const struct cell *cells, size_t index)
 int ceilings_measure(struct cell *cells, size_t count, const struct ceiling_options *options,
 		     char *error, size_t size)
 {
-	struct load_result *result = calloc(1, sizeof(*result));
+	struct load_result *result;
 	int status = 0;
 
+	/* On one CPU both sides share it by construction: a rate says nothing of the client. */
+	if (options->plan != NULL && options->plan->placement == PLACEMENT_SAME)
+		return 0;
+	result = calloc(1, sizeof(*result));
 	if (result == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < count && status == 0; i++) {

@@ -42,56 +42,30 @@ static size_t find_repeated(const struct cell *cells, size_t count, size_t contr
 }
 
 /*
- * What a cell is compared with: the first cell of its target that does the same work, or, if it is
- * that one itself, another target's, preferably on the same transport.
+ * A cell is compared with what came before it and does the same work: with its target's other
+ * transports, and with the same transport of the first target that has it. Two targets that have no
+ * transport in common are compared as they are.
  */
-static size_t find_base(const struct cell *cells, size_t cell, enum pair_kind *ret_kind)
-{
-	const struct cell *me = &cells[cell];
-	size_t other = SIZE_MAX;
-
-	*ret_kind = PAIR_TRANSPORT;
-	for (size_t i = 0; i < cell; i++) {
-		if (cells[i].control || cells[i].keep != me->keep || !same_work(&cells[i], me))
-			continue;
-		if (same_target(&cells[i], me))
-			return i;
-		if (other == SIZE_MAX || (cells[i].transport == me->transport &&
-					  cells[other].transport != me->transport))
-			other = i;
-	}
-	*ret_kind = PAIR_TARGET;
-	return other;
-}
-
-/* Another target is compared on each transport that both have, not on its first one only. */
-static size_t find_same_transport(const struct cell *cells, size_t cell)
-{
-	const struct cell *me = &cells[cell];
-
-	for (size_t i = 0; i < cell; i++) {
-		if (!cells[i].control && cells[i].keep == me->keep && same_work(&cells[i], me) &&
-		    cells[i].transport == me->transport && !same_target(&cells[i], me))
-			return i;
-	}
-	return SIZE_MAX;
-}
-
 static size_t add_comparisons(const struct cell *cells, size_t cell, struct pair *pairs,
 			      size_t used)
 {
-	enum pair_kind kind;
-	const size_t base = find_base(cells, cell, &kind);
+	const struct cell *me = &cells[cell];
+	size_t other = SIZE_MAX;
+	bool first = true;
 
-	if (base == SIZE_MAX)
-		return used;
-	used = add_pair(pairs, used, kind, cell, base);
-	if (kind == PAIR_TRANSPORT) {
-		const size_t other = find_same_transport(cells, cell);
-
-		if (other != SIZE_MAX)
-			used = add_pair(pairs, used, PAIR_TARGET, cell, other);
+	for (size_t i = 0; i < cell; i++) {
+		if (cells[i].control || cells[i].keep != me->keep || !same_work(&cells[i], me))
+			continue;
+		if (same_target(&cells[i], me)) {
+			used = add_pair(pairs, used, PAIR_TRANSPORT, cell, i);
+			first = false;
+		} else if (other == SIZE_MAX || (cells[i].transport == me->transport &&
+						 cells[other].transport != me->transport)) {
+			other = i;
+		}
 	}
+	if (other != SIZE_MAX && (first || cells[other].transport == me->transport))
+		used = add_pair(pairs, used, PAIR_TARGET, cell, other);
 	return used;
 }
 

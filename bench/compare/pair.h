@@ -53,9 +53,9 @@ struct pair_ratio {
  * @count:	Entries
  * @ret_pairs:	Filled, PAIRS_MAX entries
  *
- * Controls come first. Only cells of one concurrency and body size are compared. A target's
- * transports are compared with its first one, other targets with the first target on the same
- * transport, kept connections with new ones of the same target and transport.
+ * Controls come first. Only cells of one concurrency and body size are compared: a target's
+ * transports with one another, other targets with the first one on the same transport, kept
+ * connections with new ones of the same target and transport.
  *
  * Return: number of pairs; what exceeds PAIRS_MAX is left out
  */

@@ -10,6 +10,22 @@
 #define FACT_NAME  15
 #define FACT_VALUE 22
 
+/* A number is not parted from its unit. */
+static bool may_break(const char *space)
+{
+	static const char *const units[] = {"%", "us", "ms", "ns", "s", "B", "bytes"};
+	size_t length;
+
+	if (*space != ' ')
+		return false;
+	length = strcspn(space + 1, " ,.;:)]");
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strlen(units[i]) == length && memcmp(space + 1, units[i], length) == 0)
+			return false;
+	}
+	return true;
+}
+
 void report_wrap(FILE *out, const char *first, const char *rest, const char *text)
 {
 	const char *prefix = first;
@@ -21,7 +37,7 @@ void report_wrap(FILE *out, const char *first, const char *rest, const char *tex
 
 		if (length > room) {
 			length = room;
-			while (length > 0 && text[length] != ' ')
+			while (length > 0 && !may_break(text + length))
 				length--;
 			if (length == 0)
 				length = strcspn(text, " ");

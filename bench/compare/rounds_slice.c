@@ -64,9 +64,15 @@ static struct load_options make_load(const struct runner *runner, const struct c
 	return load;
 }
 
-static uint64_t choose_skip(const struct rounds_options *options, double speed)
+static uint64_t choose_requests(const struct rounds_options *options, double speed)
 {
-	const double wanted = fmax(SKIP_LEAST, SKIP_SHARE * (double)options->slice_requests);
+	return (uint64_t)fmax((double)options->slice_requests,
+			      speed * (double)options->slice_least_ns);
+}
+
+static uint64_t choose_skip(const struct rounds_options *options, uint64_t requests, double speed)
+{
+	const double wanted = fmax(SKIP_LEAST, SKIP_SHARE * (double)requests);
 	const double expected = speed * (double)options->slice_ns;
 
 	return (uint64_t)fmin(wanted, SKIP_MOST_SHARE * expected);
@@ -230,6 +236,7 @@ static void file_slice(struct runner *runner, size_t index, unsigned int round,
 void rounds_slice(struct runner *runner, size_t index, unsigned int round)
 {
 	const struct rounds_options *options = &runner->rounds->options;
+	const double speed = runner->cells[index].speed;
 	struct cell *cell = &runner->rounds->cells[index];
 	struct load_options load = make_load(runner, cell, round);
 	struct queue_watch *watch = NULL;
@@ -241,9 +248,9 @@ void rounds_slice(struct runner *runner, size_t index, unsigned int round)
 	uint64_t began_ns;
 	int status;
 
-	load.requests = options->slice_requests;
+	load.requests = choose_requests(options, speed);
 	load.duration_ns = options->slice_ns;
-	load.skip = choose_skip(options, runner->cells[index].speed);
+	load.skip = choose_skip(options, load.requests, speed);
 	memset(runner->result, 0, sizeof(*runner->result));
 	/* One connection never queues behind another one; watching costs a little. */
 	if (cell->connections > 1)

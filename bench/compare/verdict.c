@@ -19,7 +19,7 @@ static const char *side(const struct pair *pair, const struct cell *cell)
 	case PAIR_TARGET:
 		return cell->target->name;
 	case PAIR_KEEP:
-		return cell->keep ? "a kept connection" : "a new one each";
+		return cell->keep ? "a kept connection" : "a new one for each request";
 	default:
 		return transport_name(cell->transport);
 	}
@@ -45,9 +45,11 @@ static void common(const struct rounds *rounds, const struct pair *pair, char *b
 
 static void format_interval(const struct statistics_interval *interval, char *buffer, size_t size)
 {
-	/* Intervals of a few thousandths need the digits that tell their ends apart. */
-	const int digits = interval->high / interval->low < 1.02 && interval->median < 10 ? 3 : 2;
+	int digits = interval->high >= 99.95 ? 0 : interval->high >= 9.995 ? 1 : 2;
 
+	/* Intervals of a few thousandths need the digits that tell their ends apart. */
+	if (digits == 2 && interval->high / interval->low < 1.01)
+		digits = 3;
 	(void)snprintf(buffer, size, "%.*fx [%.*f, %.*f]", digits, interval->median, digits,
 		       interval->low, digits, interval->high);
 }

@@ -46,33 +46,52 @@ static void note_stalls(const struct rounds *rounds, struct verdicts *verdicts)
 	}
 }
 
+/* Names of cells that have something in common, as far as they fit. */
+struct names {
+	char text[200];
+	size_t count;
+};
+
+static void names_add(struct names *names, const struct cell *cell)
+{
+	const size_t used = strlen(names->text);
+
+	names->count++;
+	if (used + strlen(cell->name) + 8 < sizeof(names->text))
+		(void)snprintf(names->text + used, sizeof(names->text) - used, "%s%s",
+			       used > 0 ? ", " : "", cell->name);
+	else if (used + 6 < sizeof(names->text) && names->text[used - 1] != '.')
+		(void)snprintf(names->text + used, sizeof(names->text) - used, ", ...");
+}
+
 static void note_client(const struct rounds *rounds, struct verdicts *verdicts)
 {
 	const bool own_cpu =
 		rounds->options.plan != NULL && rounds->options.plan->placement == PLACEMENT_SPLIT;
+	struct names bound = {.count = 0};
+	struct names busy = {.count = 0};
 
 	for (size_t i = 0; i < rounds->cell_count; i++) {
 		const struct cell *cell = &rounds->cells[i];
-		const double share = cell_median(cell, CELL_CLIENT_SHARE);
-		char rate[UNITS_TEXT_MAX];
-		char ceiling[UNITS_TEXT_MAX];
-		char text[UNITS_TEXT_MAX];
 
-		(void)units_count(rate, sizeof(rate), cell_median(cell, CELL_RATE));
+		if (cell->control)
+			continue;
 		if (cell_client_bound(cell))
-			note(verdicts,
-			     "%s: the client was the bottleneck: %s/s is more than half of the "
-			     "%s/s "
-			     "that it reaches against a responder that answers at once. The server "
-			     "can do more.",
-			     cell->name, rate,
-			     units_count(ceiling, sizeof(ceiling), cell->ceiling));
-		else if (own_cpu && share > CLIENT_SHARE)
-			note(verdicts,
-			     "%s: the client used %s of its CPU, so it may have been the "
-			     "bottleneck.",
-			     cell->name, units_share(text, sizeof(text), share));
+			names_add(&bound, cell);
+		else if (own_cpu && cell_median(cell, CELL_CLIENT_SHARE) > CLIENT_SHARE)
+			names_add(&busy, cell);
 	}
+	if (bound.count > 0)
+		note(verdicts,
+		     "The client was the bottleneck, as it reached more than half of its rate "
+		     "against "
+		     "a responder that answers at once, so the server can do more: %s.",
+		     bound.text);
+	if (busy.count > 0)
+		note(verdicts,
+		     "The client used more than 80 %% of its CPU and may have been the bottleneck: "
+		     "%s.",
+		     busy.text);
 }
 
 static void note_lag(const struct rounds *rounds, struct verdicts *verdicts)
@@ -107,24 +126,6 @@ static double trend_of(const struct cell *cell)
 			values[count++] = value;
 	}
 	return statistics_trend(values, count);
-}
-
-/* Names of cells that have something in common, as far as they fit. */
-struct names {
-	char text[200];
-	size_t count;
-};
-
-static void names_add(struct names *names, const struct cell *cell)
-{
-	const size_t used = strlen(names->text);
-
-	names->count++;
-	if (used + strlen(cell->name) + 8 < sizeof(names->text))
-		(void)snprintf(names->text + used, sizeof(names->text) - used, "%s%s",
-			       used > 0 ? ", " : "", cell->name);
-	else if (used + 6 < sizeof(names->text) && names->text[used - 1] != '.')
-		(void)snprintf(names->text + used, sizeof(names->text) - used, ", ...");
 }
 
 static void note_steadiness(const struct rounds *rounds, struct verdicts *verdicts)

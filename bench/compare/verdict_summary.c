@@ -84,13 +84,33 @@ static void say_pair(const struct rounds *rounds, struct verdicts *verdicts, siz
 	} else if (verdict->verdict == VERDICT_SAME) {
 		say(verdicts, "%s: it does not matter whether %s or %s.", mode,
 		    transport_name(fast->transport), transport_name(slow->transport));
-	} else {
+	} else if (saved < PAGE_NS) {
 		say(verdicts,
 		    "%s: %s rather than %s. It saves %s a request: %s of a page that takes 20 ms.",
 		    mode, transport_name(fast->transport), transport_name(slow->transport),
 		    units_time(time, sizeof(time), saved),
 		    units_share(share, sizeof(share), saved / PAGE_NS));
+	} else {
+		say(verdicts, "%s: %s rather than %s. It saves %s a request.", mode,
+		    transport_name(fast->transport), transport_name(slow->transport),
+		    units_time(time, sizeof(time), saved));
 	}
+}
+
+/* Nobody can choose a pipe, but it tells what is left to gain. */
+static void say_pipe(const struct rounds *rounds, struct verdicts *verdicts, size_t index)
+{
+	const struct pair *pair = &rounds->pairs[index];
+	const struct cell *pipe = &rounds->cells[pair->a];
+	const struct cell *other = &rounds->cells[pair->b];
+	char time[UNITS_TEXT_MAX];
+
+	if (verdicts->list[index].verdict == VERDICT_FASTER && other->transport == TRANSPORT_UNIX)
+		say(verdicts,
+		    "A pipe, which no web server can use, would save another %s a request: so much "
+		    "is left of what a kept unix socket costs.",
+		    units_time(time, sizeof(time),
+			       (cell_median(other, CELL_P50) - cell_median(pipe, CELL_P50)) * 1e3));
 }
 
 static void sum_up_mode(const struct rounds *rounds, struct verdicts *verdicts,
