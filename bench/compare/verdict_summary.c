@@ -122,9 +122,13 @@ static void sum_up_mode(const struct rounds *rounds, struct verdicts *verdicts,
 	for (size_t i = 0; i < rounds->pair_count; i++) {
 		const struct pair *pair = &rounds->pairs[i];
 
-		if (pair->kind == PAIR_TRANSPORT &&
-		    is_candidate(&rounds->cells[pair->a], like, keep) &&
-		    is_candidate(&rounds->cells[pair->b], like, keep))
+		if (pair->kind != PAIR_TRANSPORT ||
+		    !is_candidate(&rounds->cells[pair->a], like, keep) ||
+		    !is_candidate(&rounds->cells[pair->b], like, keep))
+			continue;
+		if (rounds->cells[pair->a].transport == TRANSPORT_PIPE)
+			say_pipe(rounds, verdicts, i);
+		else if (rounds->cells[pair->b].transport != TRANSPORT_PIPE)
 			say_pair(rounds, verdicts, i, mode);
 	}
 }
