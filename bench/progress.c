@@ -3,52 +3,75 @@
 
 #include "progress.h"
 
+#include "bench/client/clock.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#define WIDTH	    79
-#define INTERVAL_NS 200000000U
+#define WIDTH_USUAL 80
+#define INTERVAL_NS UINT64_C(200000000)
 
 static bool shown;
+static uint64_t next_ns;
 
-static bool is_time(void)
+static bool is_terminal(void)
 {
-	static uint64_t last;
-	struct timespec t;
-	uint64_t now;
+	const char *term = getenv("TERM");
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
-	if (last != 0 && now - last < INTERVAL_NS)
-		return false;
-	last = now;
-	return true;
+	return isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb") != 0);
+}
+
+static size_t terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == -1 || size.ws_col < 2)
+		return WIDTH_USUAL;
+	return size.ws_col;
+}
+
+/* Whatever happens to this line, the measurement goes on. */
+static void put(const char *text)
+{
+	ssize_t n = write(STDERR_FILENO, text, strlen(text));
+
+	(void)n;
 }
 
 void progress_show(const char *format, ...)
 {
-	char text[WIDTH + 1];
+	const uint64_t now_ns = clock_now_ns();
+	char text[sizeof(PROGRESS_ERASE) + 256] = PROGRESS_ERASE;
+	char *const line = text + strlen(text);
+	const size_t room = (size_t)(text + sizeof(text) - line);
+	size_t width;
 	va_list args;
 
-	if (!isatty(STDERR_FILENO) || !is_time())
+	if (now_ns < next_ns || !is_terminal())
 		return;
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args);
+	(void)vsnprintf(line, room, format, args);
 	va_end(args);
-	(void)fprintf(stderr, "\r%-*s", WIDTH, text);
-	(void)fflush(stderr);
+	/* In the last column some terminals begin a new line. */
+	width = terminal_width() - 1;
+	if (width < room)
+		line[width] = '\0';
+	put(text);
 	shown = true;
+	next_ns = now_ns + INTERVAL_NS;
 }
 
 void progress_clear(void)
 {
 	if (!shown)
 		return;
-	(void)fprintf(stderr, "\r%*s\r", WIDTH, "");
-	(void)fflush(stderr);
+	put(PROGRESS_ERASE);
 	shown = false;
+	next_ns = 0;
 }
