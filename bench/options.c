@@ -518,8 +518,6 @@ static int check(struct options *o, int argc, char *argv[], char *error, size_t 
 		fault = "--connections: run accepts one number, compare a list";
 	else if (o->load.arrivals != LOAD_CLOSED && !(o->load.rate > 0))
 		fault = "--arrivals: needs --rate";
-	else if (o->data && o->request_file)
-		fault = "--data: is not accepted together with --request, which has a body itself";
 	else if (o->json && o->csv && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0)
 		fault = "--json and --csv can't both go to standard output";
 	if (fault) {

@@ -62,6 +62,9 @@ static const char *take_line(struct request_file *file, char *line)
 	if (file->param_count == REQUEST_FILE_PARAMS)
 		return "one parameter too many; accepted are 128";
 	*equals = '\0';
+	for (size_t i = 0; i < file->param_count; i++)
+		if (strcmp(file->params[i].name, line) == 0)
+			return "this name is in a line above already; accepted is one value";
 	file->params[file->param_count++] =
 		(struct request_param){.name = line, .value = equals + 1};
 	return NULL;
@@ -118,17 +121,37 @@ int request_file_read(const char *path, struct request_file *ret_file, char *err
 	return rc;
 }
 
-void request_file_apply(const struct request_file *file, struct request_options *request)
+/* What the request is made of besides parameters; NULL for any other name. */
+static const char **find_member(struct request_options *request, const char *name)
 {
+	if (strcmp(name, "SCRIPT_FILENAME") == 0)
+		return &request->script;
+	if (strcmp(name, "REQUEST_METHOD") == 0)
+		return &request->method;
+	if (strcmp(name, "QUERY_STRING") == 0)
+		return &request->query;
+	return NULL;
+}
+
+void request_file_apply(struct request_file *file, struct request_options *request)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < file->param_count; i++) {
+		const struct request_param param = file->params[i];
+		const char **member = find_member(request, param.name);
+
+		if (!member)
+			file->params[count++] = param;
+		else if (!*member)
+			*member = param.value;
+	}
+	for (size_t i = 0; i < request->param_count && i < REQUEST_FILE_FURTHER; i++)
+		file->params[count++] = request->params[i];
+	file->param_count = count;
 	request->params = file->params;
-	request->param_count = file->param_count;
-	for (size_t i = 0; i < file->param_count; i++)
-		if (strcmp(file->params[i].name, "SCRIPT_FILENAME") == 0)
-			request->script = file->params[i].value;
-	for (size_t i = 0; i < file->param_count; i++)
-		if (strcmp(file->params[i].name, "REQUEST_METHOD") == 0)
-			request->method = file->params[i].value;
-	if (file->body) {
+	request->param_count = count;
+	if (file->body && !request->body) {
 		request->body = file->body;
 		request->body_size = file->body_size;
 	}

@@ -9,17 +9,20 @@
 
 #define REQUEST_FILE_PARAMS 128
 
+/* Most parameters that request_file_apply() takes from elsewhere. */
+#define REQUEST_FILE_FURTHER 64
+
 /**
  * struct request_file - a file that was read
  * @memory:	Its bytes (owned)
- * @params:	Parameters, in the order of the file
+ * @params:	Parameters, in the order of the file; behind them those of a command line
  * @param_count: Entries
  * @body:	What stands behind the first empty line; NULL if there is none
  * @body_size:	Bytes of it
  */
 struct request_file {
 	char *memory;
-	struct request_param params[REQUEST_FILE_PARAMS];
+	struct request_param params[REQUEST_FILE_PARAMS + REQUEST_FILE_FURTHER];
 	size_t param_count;
 	const char *body;
 	size_t body_size;
@@ -38,12 +41,13 @@ struct request_file {
 int request_file_read(const char *path, struct request_file *ret_file, char *error, size_t size);
 
 /**
- * request_file_apply() - what it says becomes the request
- * @file:	File
- * @request:	Changed: the file's parameters take the place of its own, SCRIPT_FILENAME is its
- *		script, the body its body
+ * request_file_apply() - fill in what a request does not say itself
+ * @file:	File, must stay where it is; takes in the request's parameters
+ * @request:	Changed: the file's SCRIPT_FILENAME, REQUEST_METHOD, QUERY_STRING and body are its
+ *		own where it has none; its parameters, at most REQUEST_FILE_FURTHER, stand behind the
+ *		file's, which they replace if the names are the same
  */
-void request_file_apply(const struct request_file *file, struct request_options *request);
+void request_file_apply(struct request_file *file, struct request_options *request);
 
 /**
  * request_file_done() - release

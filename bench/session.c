@@ -87,12 +87,9 @@ bool session_request(const struct options *options, const char *script, size_t b
 	char query[40], error[400];
 	bool done = false;
 
-	if (!request.script)
-		request.script = script;
-	if (!request.query && body_size > 0) {
-		(void)snprintf(query, sizeof(query), "size=%zu", body_size);
-		request.query = query;
-	}
+	/* The command line goes before the file, and the file before what is usual. */
+	if (options->data && !read_data(options->data, &request, &memory))
+		goto out;
 	if (options->request_file) {
 		if (request_file_read(options->request_file, &file, error, sizeof(error)) < 0) {
 			session_say("--request: %s", error);
@@ -100,8 +97,12 @@ bool session_request(const struct options *options, const char *script, size_t b
 		}
 		request_file_apply(&file, &request);
 	}
-	if (options->data && !read_data(options->data, &request, &memory))
-		goto out;
+	if (!request.script)
+		request.script = script;
+	if (!request.query && body_size > 0) {
+		(void)snprintf(query, sizeof(query), "size=%zu", body_size);
+		request.query = query;
+	}
 	if (!request.script) {
 		session_say("--script PATH is needed: the SCRIPT_FILENAME of what to ask for");
 		goto out;

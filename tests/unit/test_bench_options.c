@@ -71,8 +71,6 @@ static void test_refused(void **state)
 		 "--split-params: '65536' is not accepted"},
 		{{"run", "/x", "--placement", "here"}, "accepted is same, split or free"},
 		{{"run", "/x", "--require", "p99<5"}, "--require: "},
-		{{"run", "/x", "--data", "x", "--request", "y"},
-		 "--data: is not accepted together"},
 		{{"run", "/x", "--json", "-", "--csv", "-"}, "can't both go to standard output"},
 		{{"run", "/x", "--targets", "null"}, "--targets: is not for this command"},
 		{{"compare", "--keep"}, "--keep: is not for this command"},
@@ -185,8 +183,9 @@ static const char *write_temporary(char *path, const void *bytes, size_t size)
 static void test_request_file(void **state)
 {
 	static const char text[] = "# a comment\r\nSCRIPT_FILENAME=/srv/a=b.php\nEMPTY=\n"
-				   "REQUEST_METHOD=PUT\n\nbody\n\0\n=x";
-	struct request_options request = {.script = "/other"};
+				   "QUERY_STRING=a\nREQUEST_METHOD=PUT\n\nbody\n\0\n=x";
+	static const struct request_param mine = {.name = "EMPTY", .value = "full"};
+	struct request_options request = {.method = "PATCH", .params = &mine, .param_count = 1};
 	struct request_file file;
 	char path[64], error[300];
 
@@ -195,15 +194,19 @@ static void test_request_file(void **state)
 					   error, sizeof(error)),
 			 0);
 	(void)unlink(path);
-	assert_int_equal(file.param_count, 3);
+	assert_int_equal(file.param_count, 4);
 	assert_string_equal(file.params[0].value, "/srv/a=b.php");
 	assert_string_equal(file.params[1].value, "");
 	assert_int_equal(file.body_size, 9);
 	assert_memory_equal(file.body, "body\n\0\n=x", 9);
 	request_file_apply(&file, &request);
 	assert_string_equal(request.script, "/srv/a=b.php");
-	assert_string_equal(request.method, "PUT");
+	assert_string_equal(request.query, "a");
 	assert_int_equal(request.body_size, 9);
+	/* What the request has itself goes before the file. */
+	assert_string_equal(request.method, "PATCH");
+	assert_int_equal(request.param_count, 2);
+	assert_string_equal(request.params[1].value, "full");
 	request_file_done(&file);
 }
 
@@ -216,6 +219,7 @@ static void test_request_file_errors(void **state)
 	} rows[] = {
 		{"A=b\nnothing\n", 12, ":2: no parameter; accepted are NAME=VALUE"},
 		{"=b\n", 3, ":1: no parameter"},
+		{"A=b\nC=\nA=b\n", 11, ":3: this name is in a line above"},
 		{"A=b\nC=d\0e\n", 10, ":2: there is a NUL in it"},
 	};
 	struct request_file file;
