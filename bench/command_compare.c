@@ -47,6 +47,7 @@ struct comparison {
 	struct floor_result floor;
 	struct rounds rounds;
 	uint64_t started_ns;
+	bool left_out; /* not everything that was asked for could be started */
 };
 
 static uint64_t now_ns(void)
@@ -85,8 +86,16 @@ static bool can_pipe(enum target_kind kind)
 	return kind == TARGET_NULL || kind == TARGET_BERTH;
 }
 
-/* Starts one; a program that is not there ends the comparison unless nobody asked for it. */
-static int start_target(struct comparison *c, enum target_kind kind, enum transport transport)
+/* What is left out is said at once, and doubted by --strict. */
+static void leave_out(struct comparison *c, const char *what, const char *why)
+{
+	progress_clear();
+	session_say("without %s: %s", what, why);
+	c->left_out = true;
+}
+
+static int start_target(struct comparison *c, enum target_kind kind, enum transport transport,
+			char *error, size_t error_size)
 {
 	const struct session *s = c->session;
 	const struct target_options t = {
@@ -98,35 +107,44 @@ static int start_target(struct comparison *c, enum target_kind kind, enum transp
 		.cpus = s->plan.placement == PLACEMENT_FREE ? NULL : &s->plan.server,
 	};
 	struct target *target = &c->targets[c->target_count];
-	char error[600];
 	int rc;
 
 	progress_show("starting %s on %s", target_kind_name(kind), transport_name(transport));
-	rc = target_start(&t, target, error, sizeof(error));
-	if (rc < 0) {
-		progress_clear();
-		session_say("%s on %s: %s", target_kind_name(kind), transport_name(transport),
-			    error);
+	rc = target_start(&t, target, error, error_size);
+	if (rc < 0)
 		return rc;
-	}
 	c->kinds[c->target_count++] = kind;
-	for (size_t i = 0; i < c->o.size_count; i++)
+	for (size_t i = 0; i < c->o.size_count; i++) {
 		if (!session_request(s->options, target->script, c->o.sizes[i],
-				     &c->requests[c->target_count - 1][i]))
+				     &c->requests[c->target_count - 1][i])) {
+			(void)snprintf(error, error_size, "its request can't be made");
 			return -ENOMEM;
+		}
+	}
 	return 0;
 }
 
-static int start_kind(struct comparison *c, enum target_kind kind)
+/* What can't be started is left out: the rest can be compared all the same. */
+static void start_kind(struct comparison *c, enum target_kind kind)
 {
-	int rc = 0;
+	for (size_t t = 0; t < c->o.transport_count && !session_stop; t++) {
+		const enum transport transport = c->o.transports[t];
+		char error[600], what[64];
+		int rc;
 
-	for (size_t t = 0; rc == 0 && t < c->o.transport_count && !session_stop; t++) {
-		if (c->o.transports[t] == TRANSPORT_PIPE && !can_pipe(kind))
+		if (transport == TRANSPORT_PIPE && !can_pipe(kind))
 			continue;
-		rc = start_target(c, kind, c->o.transports[t]);
+		(void)snprintf(what, sizeof(what), "%s on %s", target_kind_name(kind),
+			       transport_name(transport));
+		rc = start_target(c, kind, transport, error, sizeof(error));
+		/* What is not installed is so on every transport. */
+		if (rc == -ENOENT) {
+			leave_out(c, target_kind_name(kind), error);
+			break;
+		}
+		if (rc < 0)
+			leave_out(c, what, error);
 	}
-	return rc;
 }
 
 static void stop_targets(struct comparison *c)
@@ -141,20 +159,21 @@ static void stop_targets(struct comparison *c)
 
 static bool start_targets(struct comparison *c)
 {
-	int rc = 0;
-
-	for (size_t k = 0; rc == 0 && k < c->o.target_count; k++)
-		rc = start_kind(c, c->o.targets[k]);
-	if (rc == 0)
-		return c->target_count > 0 && !session_stop;
-	if (c->session->options->target_count > 0)
+	for (size_t k = 0; k < c->o.target_count; k++)
+		start_kind(c, c->o.targets[k]);
+	if (session_stop) {
+		progress_clear();
+		session_say("interrupted before anything was measured");
 		return false;
-	stop_targets(c);
-	session_say("the null responder takes its place: these figures are the transports', "
-		    "without PHP");
-	c->o.targets[0] = TARGET_NULL;
-	c->o.target_count = 1;
-	return start_kind(c, TARGET_NULL) == 0;
+	}
+	if (c->target_count > 0)
+		return true;
+	if (c->o.target_count > 1 || c->o.targets[0] != TARGET_NULL) {
+		session_say("the null responder takes its place, which answers at once: these "
+			    "figures are the transports' own, without PHP");
+		start_kind(c, TARGET_NULL);
+	}
+	return c->target_count > 0 && !session_stop;
 }
 
 static bool add_cell(struct comparison *c, size_t target, bool keep, unsigned int connections,
@@ -277,18 +296,26 @@ static bool measure(struct comparison *c)
 	return false;
 }
 
-static uint64_t all_failures(const struct comparison *c)
+/* What was not measured has not failed. */
+static bool any_failed(const struct comparison *c)
 {
-	uint64_t sum = 0;
-
 	for (size_t i = 0; i < c->cell_count; i++)
-		sum += failures_total(&c->cells[i].total->failures);
-	return sum;
+		if (cell_rounds(&c->cells[i]) > 0 &&
+		    (session_failures(c->session, &c->cells[i]) > 0 ||
+		     c->cells[i].total->answered == 0))
+			return true;
+	return false;
+}
+
+/* What --strict does not let pass. */
+static bool is_doubtful(const struct comparison *c, const struct verdicts *verdicts)
+{
+	return c->left_out || !verdicts->control_holds || c->rounds.not_reached[0] != '\0';
 }
 
 static int conclude(struct comparison *c)
 {
-	const struct session *s = c->session;
+	struct session *s = c->session;
 	struct verdicts *verdicts = calloc(1, sizeof(*verdicts));
 	struct report report = {.rounds = &c->rounds, .verdicts = verdicts};
 	int status = OPTIONS_EXIT_OK;
@@ -301,14 +328,11 @@ static int conclude(struct comparison *c)
 	}
 	if (c->floor.rounds > 0)
 		report.floor = &c->floor;
-	if (verdicts->refused || (s->options->strict && !verdicts->control_holds))
+	if (any_failed(c) || !session_requirements(s, c->cells, c->cell_count))
+		status = OPTIONS_EXIT_FAILED;
+	if (verdicts->refused || (s->options->strict && is_doubtful(c, verdicts)))
 		status = OPTIONS_EXIT_REFUSED;
-	/* Whoever sets thresholds decides what failures mean. */
-	if (s->options->requirement_count == 0 && all_failures(c) > 0)
-		status = OPTIONS_EXIT_FAILED;
 	if (!session_report(s, &report, report_table))
-		status = OPTIONS_EXIT_FAILED;
-	if (!session_requirements(s, c->cells, c->cell_count))
 		status = OPTIONS_EXIT_FAILED;
 	verdicts_done(verdicts);
 	free(verdicts);
@@ -333,6 +357,8 @@ int command_compare(struct session *session)
 		measure_limits(c);
 		if (measure(c))
 			status = conclude(c);
+	} else if (session_stop) {
+		status = OPTIONS_EXIT_REFUSED;
 	}
 	progress_clear();
 	for (size_t i = 0; i < c->cell_count; i++)

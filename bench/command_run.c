@@ -7,6 +7,7 @@
 
 #include "bench/client/load.h"
 #include "bench/compare/report.h"
+#include "bench/compare/rounds.h"
 #include "bench/server/target.h"
 #include "bench/server/usage.h"
 
@@ -46,11 +47,25 @@ static bool open_target(const struct session *s, struct target *target)
 	return rc == 0;
 }
 
+/* Nobody moves the processes of others: what is there already runs where it runs. */
+static void check_placement(struct session *s, const struct target *target)
+{
+	if (s->options->starts || s->plan.placement == PLACEMENT_FREE ||
+	    (target->pid != 0 && placement_holds(&s->plan, target->pid)))
+		return;
+	if (s->options->placement != PLACEMENT_DEFAULT)
+		session_say("--placement: the server is not held on the CPUs that this needs (see "
+			    "taskset(1)), so the scheduler places client and server");
+	(void)placement_plan(PLACEMENT_FREE, s->options->threads, &s->plan);
+}
+
 static void progress_cb(uint64_t answered, uint64_t failed, uint64_t elapsed_ns, void *data)
 {
 	(void)data;
-	progress_show("%.0f s: %llu answers, %llu failures", (double)elapsed_ns / 1e9,
-		      (unsigned long long)answered, (unsigned long long)failed);
+	progress_show("%.0f s: %llu answers (%.0f/s), %llu failures", (double)elapsed_ns / 1e9,
+		      (unsigned long long)answered,
+		      elapsed_ns > 0 ? (double)answered * 1e9 / (double)elapsed_ns : 0,
+		      (unsigned long long)failed);
 }
 
 static struct load_options make_load(const struct session *s, const struct target *target,
@@ -62,7 +77,6 @@ static struct load_options make_load(const struct session *s, const struct targe
 	load.endpoints = target->endpoints;
 	load.endpoint_count = target->endpoint_count;
 	load.request = request;
-	load.expect = &o->expect;
 	load.threads = o->threads;
 	load.connections = o->connections;
 	load.keep = o->keep;
@@ -83,9 +97,12 @@ static int measure(const struct session *s, const struct load_options *load, str
 	struct load_result *result = calloc(1, sizeof(*result));
 	struct queue_watch *watch;
 	struct usage before, after, used;
+	struct queue_depth depth;
 	char error[300] = "out of memory";
 	int rc = result ? 0 : -ENOMEM;
 
+	if (queue_read(target->endpoints, target->endpoint_count, &depth) == 0)
+		cell->queue_limit = depth.limit;
 	if (rc == 0) {
 		watch = queue_watch_start(target->endpoints, target->endpoint_count,
 					  QUEUE_INTERVAL_MS);
@@ -111,23 +128,49 @@ static int measure(const struct session *s, const struct load_options *load, str
 	return rc;
 }
 
-static int judge(const struct session *s, struct cell *cell, bool whole)
+static int judge(const struct session *s, const struct cell *cell, bool whole)
 {
 	bool required = session_requirements(s, cell, 1);
 
 	if (session_stop)
 		session_say("interrupted: these are the figures up to then");
-	/* Whoever sets thresholds decides what failures mean. */
-	if (s->options->requirement_count == 0 && failures_total(&cell->total->failures) > 0)
-		required = false;
-	return whole && required && cell->total->answered > 0 ? OPTIONS_EXIT_OK
-							      : OPTIONS_EXIT_FAILED;
+	return whole && required && session_failures(s, cell) == 0 && cell->total->answered > 0
+		       ? OPTIONS_EXIT_OK
+		       : OPTIONS_EXIT_FAILED;
 }
 
-static int run_on(const struct session *s, const struct target *target, struct cell *cell,
+/* Whether the client was what was measured; without a null responder nobody knows. */
+static void measure_ceiling(const struct session *s, const struct load_options *load,
+			    struct cell *cell)
+{
+	const struct ceiling_options options = {
+		.load = *load, .plan = &s->plan, .stop = &session_stop};
+	char error[300];
+
+	if (load->arrivals != LOAD_CLOSED || session_stop || cell->total->answered == 0)
+		return;
+	progress_show("how fast could the client be");
+	(void)ceilings_measure(cell, 1, &options, error, sizeof(error));
+	progress_clear();
+}
+
+/* What a responder of ours answers is known, unless something else is asked for. */
+static struct response_expect make_expect(const struct options *o)
+{
+	struct response_expect expect = o->expect;
+
+	if (o->starts && !expect.check_length && !o->request.script && !o->request.query &&
+	    !o->request_file) {
+		expect.check_length = true;
+		expect.length = o->size;
+	}
+	return expect;
+}
+
+static int run_on(struct session *s, const struct target *target, struct cell *cell,
 		  struct rounds *rounds, const struct request *request)
 {
-	const struct load_options load = make_load(s, target, request);
+	struct load_options load = make_load(s, target, request);
 	struct report report = {.rounds = rounds};
 
 	*cell = (struct cell){.transport = target->endpoints[0].transport,
@@ -137,10 +180,14 @@ static int run_on(const struct session *s, const struct target *target, struct c
 			      .body_size = s->options->starts ? s->options->size : 0,
 			      .target = target,
 			      .request = request,
-			      .expect = s->options->expect};
-	if (cell_init(cell) < 0 || measure(s, &load, cell) < 0)
+			      .expect = make_expect(s->options)};
+	if (cell_init(cell) < 0)
+		return OPTIONS_EXIT_FAILED;
+	load.expect = &cell->expect;
+	if (measure(s, &load, cell) < 0)
 		return OPTIONS_EXIT_FAILED;
 	cell->body_size = cell->total->body_length;
+	measure_ceiling(s, &load, cell);
 	report_wrap_run(cell, &load, s->options->seed, rounds);
 	return judge(s, cell, session_report(s, &report, report_table));
 }
@@ -157,6 +204,7 @@ int command_run(struct session *session)
 	if (!cell || !rounds) {
 		session_say("out of memory");
 	} else if (open_target(s, &target)) {
+		check_placement(s, &target);
 		environment_add(&s->environment, "target", "%s", target.name);
 		if (target.version[0])
 			environment_add(&s->environment, "version", "%s", target.version);

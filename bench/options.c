@@ -3,6 +3,7 @@
 
 #include "options.h"
 
+#include "options_table.h"
 #include "options_value.h"
 
 #include <errno.h>
@@ -15,108 +16,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Commands that an option belongs to. */
-#define RUN	 (1U << COMMAND_RUN)
-#define COMPARE	 (1U << COMMAND_COMPARE)
-#define FLOOR	 (1U << COMMAND_FLOOR)
-#define SELFTEST (1U << COMMAND_SELFTEST)
-#define ALL	 (RUN | COMPARE | FLOOR | SELFTEST)
-
 #define SECOND_NS UINT64_C(1000000000)
-
-enum option_id {
-	OPTION_NEW = UCHAR_MAX + 1,
-	OPTION_KEEP,
-	OPTION_RATE,
-	OPTION_ARRIVALS,
-	OPTION_MAX_QUEUE,
-	OPTION_PARAM,
-	OPTION_DATA,
-	OPTION_METHOD,
-	OPTION_SCRIPT,
-	OPTION_QUERY,
-	OPTION_REQUEST,
-	OPTION_SPLIT_PARAMS,
-	OPTION_SPLIT_STDIN,
-	OPTION_NODELAY,
-	OPTION_QUICKACK,
-	OPTION_EAGAIN,
-	OPTION_TIMEOUT,
-	OPTION_STATUS,
-	OPTION_LENGTH,
-	OPTION_PLACEMENT,
-	OPTION_SERVER_PID,
-	OPTION_WORKERS,
-	OPTION_BACKLOG,
-	OPTION_SEED,
-	OPTION_REQUIRE,
-	OPTION_JSON,
-	OPTION_CSV,
-	OPTION_START,
-	OPTION_TRANSPORT,
-	OPTION_SIZE,
-	OPTION_TARGETS,
-	OPTION_TRANSPORTS,
-	OPTION_MODES,
-	OPTION_SIZES,
-	OPTION_ROUNDS,
-	OPTION_PRECISION,
-	OPTION_DELTA,
-	OPTION_BUDGET,
-	OPTION_STRICT,
-};
-
-static const struct {
-	const char *name;
-	int id;
-	bool argument;
-	unsigned int commands;
-} table[] = {
-	{"help", 'h', false, ALL},
-	{"threads", 't', true, RUN | COMPARE},
-	{"connections", 'c', true, RUN | COMPARE},
-	{"duration", 'd', true, RUN},
-	{"requests", 'n', true, RUN},
-	{"new", OPTION_NEW, false, RUN},
-	{"keep", OPTION_KEEP, false, RUN},
-	{"rate", OPTION_RATE, true, RUN},
-	{"arrivals", OPTION_ARRIVALS, true, RUN},
-	{"max-queue", OPTION_MAX_QUEUE, true, RUN},
-	{"param", OPTION_PARAM, true, RUN},
-	{"data", OPTION_DATA, true, RUN},
-	{"method", OPTION_METHOD, true, RUN},
-	{"script", OPTION_SCRIPT, true, RUN},
-	{"query", OPTION_QUERY, true, RUN},
-	{"request", OPTION_REQUEST, true, RUN},
-	{"split-params", OPTION_SPLIT_PARAMS, true, RUN},
-	{"split-stdin", OPTION_SPLIT_STDIN, true, RUN},
-	{"nodelay", OPTION_NODELAY, false, RUN | COMPARE},
-	{"quickack", OPTION_QUICKACK, false, RUN | COMPARE},
-	{"on-eagain", OPTION_EAGAIN, true, RUN | COMPARE},
-	{"timeout", OPTION_TIMEOUT, true, RUN | COMPARE},
-	{"expect-status", OPTION_STATUS, true, RUN},
-	{"expect-length", OPTION_LENGTH, true, RUN},
-	{"placement", OPTION_PLACEMENT, true, ALL},
-	{"server-pid", OPTION_SERVER_PID, true, RUN},
-	{"workers", OPTION_WORKERS, true, RUN | COMPARE},
-	{"backlog", OPTION_BACKLOG, true, RUN | COMPARE},
-	{"seed", OPTION_SEED, true, ALL},
-	{"require", OPTION_REQUIRE, true, RUN | COMPARE},
-	{"json", OPTION_JSON, true, RUN | COMPARE | FLOOR},
-	{"csv", OPTION_CSV, true, RUN | COMPARE | FLOOR},
-	{"start", OPTION_START, true, RUN},
-	{"transport", OPTION_TRANSPORT, true, RUN},
-	{"size", OPTION_SIZE, true, RUN},
-	{"targets", OPTION_TARGETS, true, COMPARE},
-	{"transports", OPTION_TRANSPORTS, true, COMPARE},
-	{"modes", OPTION_MODES, true, COMPARE},
-	{"sizes", OPTION_SIZES, true, COMPARE | FLOOR},
-	{"rounds", OPTION_ROUNDS, true, COMPARE | FLOOR | SELFTEST},
-	{"precision", OPTION_PRECISION, true, COMPARE},
-	{"delta", OPTION_DELTA, true, COMPARE},
-	{"budget", OPTION_BUDGET, true, COMPARE},
-	{"strict", OPTION_STRICT, false, COMPARE},
-};
 
 static const struct {
 	const char *name;
@@ -128,40 +28,6 @@ static const struct {
 	{"-h", COMMAND_HELP},		{"version", COMMAND_VERSION},
 	{"--version", COMMAND_VERSION}, {"-V", COMMAND_VERSION},
 };
-
-const char *options_help(void)
-{
-	return "Usage: berth-bench [compare] [OPTION]...   compare TCP, unix sockets and pipes\n"
-	       "       berth-bench run [OPTION]... ADDRESS | --start KIND\n"
-	       "                                           put load on a responder\n"
-	       "       berth-bench floor [OPTION]...       what the machine can do without "
-	       "FastCGI\n"
-	       "       berth-bench selftest [OPTION]...    can this machine be believed\n"
-	       "       berth-bench help | version\n"
-	       "\n"
-	       "ADDRESS is /PATH, @NAME, HOST:PORT, [IPv6]:PORT or pipe:/PATH; with %n in it, or\n"
-	       "+%n behind the port, --workers of them. KIND is null, berth, php-fpm or "
-	       "spawn-fcgi.\n"
-	       "\n"
-	       "Load:        -t, --threads N          -c, --connections N (compare: a list)\n"
-	       "  (run)      -d, --duration TIME      -n, --requests N\n"
-	       "             --keep | --new           --rate N --arrivals poisson|constant\n"
-	       "             --max-queue N            --timeout TIME\n"
-	       "             --on-eagain fail|retry=MS|wait  --nodelay  --quickack\n"
-	       "Request:     --script PATH  --method M  --query Q  --param NAME=VALUE\n"
-	       "  (run)      --data TEXT|@FILE  --request FILE  --split-params N  --split-stdin N\n"
-	       "             --expect-status N  --expect-length N\n"
-	       "Responder:   --start KIND --transport tcp|unix|pipe --size BYTES   (run)\n"
-	       "             --workers N  --backlog N  --server-pid PID\n"
-	       "Comparison:  --targets LIST  --transports LIST  --modes new,kept  --sizes LIST\n"
-	       "             --rounds N  --precision SHARE  --delta SHARE  --budget TIME  "
-	       "--strict\n"
-	       "Everywhere:  --placement same|split|free  --seed N\n"
-	       "Output:      --require 'p99<5ms'  --json FILE|-  --csv FILE|-\n"
-	       "\n"
-	       "Exit status: 0 fine, 1 failures or missed thresholds, 2 usage, 3 no verdict.\n"
-	       "berth-bench(1) has the details.\n";
-}
 
 static int set_kind(const struct value *v, const char *text, enum target_kind *ret)
 {
@@ -366,7 +232,14 @@ static int set_request(struct options *o, int id, const struct value *v, char *t
 		*(id == OPTION_SPLIT_PARAMS ? &o->request.split_params : &o->request.split_stdin) =
 			number;
 		return 0;
+	case OPTION_PAD:
+		o->request.pad = true;
+		return 0;
 	case OPTION_STATUS:
+		if (strcmp(text, "any") == 0) {
+			o->expect.status = -1;
+			return 0;
+		}
 		if (value_number(v, text, 100, 999, &number) < 0)
 			return -EINVAL;
 		o->expect.status = (int)number;
@@ -449,40 +322,53 @@ static int set(struct options *o, int id, const struct value *v, char *text)
 	return rc;
 }
 
+/* What getopt_long() found wrong: ':' for a missing argument. */
+static int refuse(int id, const char *word, char *error, size_t size)
+{
+	char option[64];
+
+	if (word[0] == '-' && word[1] != '-' && optopt != 0)
+		(void)snprintf(option, sizeof(option), "-%c", optopt);
+	else
+		(void)snprintf(option, sizeof(option), "%.*s", (int)strcspn(word, "="), word);
+	(void)snprintf(error, size, "%s: %s; berth-bench help lists what is accepted", option,
+		       id == '?' ? "unknown option, or it takes no argument"
+				 : "its argument is missing");
+	return -EINVAL;
+}
+
 static int parse_options(int argc, char *argv[], struct options *o, char *error, size_t size)
 {
-	struct option longs[COUNT(table) + 1] = {{0}};
+	struct option longs[OPTIONS_TABLE_SIZE + 1] = {{0}};
 	int id, index = -1;
 
-	for (size_t i = 0; i < COUNT(table); i++)
-		longs[i] = (struct option){table[i].name, table[i].argument, NULL, table[i].id};
+	for (size_t i = 0; i < OPTIONS_TABLE_SIZE; i++)
+		longs[i] = (struct option){options_table[i].name, options_table[i].argument != NULL,
+					   NULL, options_table[i].id};
 	optind = 0;
 	opterr = 0;
 	while ((id = getopt_long(argc, argv, ":ht:c:d:n:", longs, &index)) != -1) {
 		struct value v = {.error = error, .size = size};
 		size_t entry = 0;
 
-		if (id == '?' || id == ':') {
-			(void)snprintf(error, size,
-				       "%s: %s; berth-bench help lists what is accepted",
-				       argv[optind - 1],
-				       id == '?' ? "unknown option, or it takes no argument"
-						 : "its argument is missing");
-			return -EINVAL;
-		}
-		while (table[entry].id != id)
+		if (id == '?' || id == ':')
+			return refuse(id, argv[optind - 1], error, size);
+		while (options_table[entry].id != id)
 			entry++;
-		(void)snprintf(v.option, sizeof(v.option), "--%s", table[entry].name);
-		if (!(table[entry].commands & (1U << o->command))) {
+		(void)snprintf(v.option, sizeof(v.option), "--%s", options_table[entry].name);
+		if (!(options_table[entry].commands & (1U << o->command))) {
 			(void)snprintf(error, size,
-				       "%s: is not for this command; berth-bench help "
+				       "%s: is not for this command; berth-bench help %s "
 				       "lists what is accepted",
-				       v.option);
+				       v.option, options_command_name(o->command));
 			return -EINVAL;
 		}
-		if (id == 'h')
+		if (id == 'h') {
+			o->about = o->command;
 			o->command = COMMAND_HELP;
-		else if (set(o, id, &v, optarg) != 0)
+			return 0;
+		}
+		if (set(o, id, &v, optarg) != 0)
 			return -EINVAL;
 	}
 	return 0;
@@ -532,30 +418,56 @@ static int check(struct options *o, int argc, char *argv[], char *error, size_t 
 	return 0;
 }
 
+static enum options_command find_command(const char *word)
+{
+	for (size_t i = 0; i < COUNT(commands); i++)
+		if (strcmp(word, commands[i].name) == 0)
+			return commands[i].command;
+	return COMMANDS;
+}
+
+const char *options_command_name(enum options_command command)
+{
+	for (size_t i = 0; i < COUNT(commands); i++)
+		if (commands[i].command == command)
+			return commands[i].name;
+	return "";
+}
+
+/* "help" may be followed by a command. */
+static int parse_help(int argc, char *argv[], struct options *o, char *error, size_t size)
+{
+	o->about = COMMAND_HELP;
+	if (argc > 1 && o->command == COMMAND_HELP)
+		o->about = find_command(argv[1]);
+	if (o->about != COMMANDS && argc <= (o->command == COMMAND_HELP ? 2 : 1))
+		return 0;
+	(void)snprintf(error, size, "%.64s: unexpected; accepted is %s", argv[argc - 1],
+		       o->command == COMMAND_HELP ? "one of compare, run, floor and selftest"
+						  : "nothing");
+	return -EINVAL;
+}
+
 int options_parse(int argc, char *argv[], struct options *ret_options, char *error, size_t size)
 {
 	struct options *o = ret_options;
-	size_t i = 0;
 	int rc;
 
 	set_defaults(o);
-	if (argc > 1 && (argv[1][0] != '-' || argv[1][1] == 'V' ||
-			 strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "--help") == 0)) {
-		while (i < COUNT(commands) && strcmp(argv[1], commands[i].name) != 0)
-			i++;
-		if (i == COUNT(commands)) {
+	if (argc > 1 && (argv[1][0] != '-' || find_command(argv[1]) != COMMANDS)) {
+		o->command = find_command(argv[1]);
+		if (o->command == COMMANDS) {
 			(void)snprintf(error, size,
 				       "%.64s: unknown command; accepted are compare, "
 				       "run, floor, selftest, help and version",
 				       argv[1]);
 			return -EINVAL;
 		}
-		o->command = commands[i].command;
 		argc--;
 		argv++;
 	}
 	if (o->command == COMMAND_HELP || o->command == COMMAND_VERSION)
-		return 0;
+		return parse_help(argc, argv, o, error, size);
 	rc = parse_options(argc, argv, o, error, size);
 	if (rc < 0 || o->command == COMMAND_HELP)
 		return rc;

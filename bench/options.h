@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Exit statuses. */
 enum options_exit {
@@ -28,6 +29,7 @@ enum options_command {
 	COMMAND_SELFTEST,
 	COMMAND_HELP,
 	COMMAND_VERSION,
+	COMMANDS,
 };
 
 #define OPTIONS_LIST_MAX 16
@@ -36,6 +38,7 @@ enum options_command {
 /**
  * struct options - all options of all commands
  * @command:	What to do
+ * @about:	COMMAND_HELP: the command that help is wanted for, COMMAND_HELP = all of them
  * @address:	run: where the responder is, NULL with @start
  * @start:	run: responder to start
  * @starts:	@start was given
@@ -75,6 +78,7 @@ enum options_command {
  */
 struct options {
 	enum options_command command;
+	enum options_command about;
 	const char *address;
 	enum target_kind start;
 	bool starts;
@@ -129,7 +133,19 @@ struct options {
  */
 int options_parse(int argc, char *argv[], struct options *ret_options, char *error, size_t size);
 
-/* The help text. */
-const char *options_help(void);
+/**
+ * options_help() - print how a command is used
+ * @out:	Stream
+ * @command:	Command, COMMAND_HELP = all of them in short
+ */
+void options_help(FILE *out, enum options_command command);
+
+/**
+ * options_command_name() - as it is written
+ * @command:	Command
+ *
+ * Return: a static string
+ */
+const char *options_command_name(enum options_command command);
 
 #endif

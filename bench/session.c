@@ -3,9 +3,11 @@
 
 #include "session.h"
 
+#include "progress.h"
 #include "request_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,22 +16,35 @@
 
 volatile sig_atomic_t session_stop;
 
-/* The second one is not caught: what we started ends by itself when we do. */
+/*
+ * The second one, whichever it is, ends us as if it were not caught: what we started stands behind a
+ * guard that ends it as soon as we are gone.
+ */
 static void stop_cb(int number)
 {
+	const int saved = errno;
+
+	if (session_stop) {
+		progress_clear();
+		(void)signal(number, SIG_DFL);
+		(void)raise(number);
+	}
 	session_stop = 1;
-	(void)signal(number, SIG_DFL);
+	errno = saved;
 }
 
+/* What was ignored at the start, as SIGHUP under nohup, stays so. */
 static void watch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	/* Without SA_RESTART, so that a thread that waits looks at the flag. */
-	struct sigaction action = {.sa_handler = stop_cb};
+	const struct sigaction action = {.sa_handler = stop_cb};
+	struct sigaction before;
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		(void)sigaction(signals[i], &action, NULL);
+		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaction(signals[i], &action, NULL);
 }
 
 void session_say(const char *format, ...)
@@ -43,23 +58,82 @@ void session_say(const char *format, ...)
 	(void)fputc('\n', stderr);
 }
 
-bool session_open(const struct options *options, int argc, char *argv[],
-		  struct session *ret_session)
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
+/*
+ * Before anything is measured, so that a wrong path does not cost minutes; without O_TRUNC, so that a
+ * run that is given up does not cost the last report.
+ */
+static bool open_file(const char *path, const char *what, FILE **ret_file)
+{
+	int fd;
+
+	*ret_file = is_stdout(path) ? stdout : NULL;
+	if (!path || *ret_file)
+		return true;
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd != -1)
+		*ret_file = fdopen(fd, "w");
+	if (*ret_file)
+		return true;
+	session_say("--%s: %s: %s", what, path, strerror(errno));
+	if (fd != -1)
+		(void)close(fd);
+	return false;
+}
+
+/* A word as a shell would take it. */
+static void write_word(FILE *out, const char *word)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789_-+=:,./@%";
+
+	if (word[0] && !word[strspn(word, plain)]) {
+		(void)fputs(word, out);
+		return;
+	}
+	(void)fputc('\'', out);
+	for (; *word; word++)
+		(void)fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, out);
+	(void)fputc('\'', out);
+}
+
+char *session_line(int argc, char *argv[])
+{
+	char *line = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&line, &size);
+
+	if (!out)
+		return NULL;
+	(void)fputs("berth-bench", out);
+	for (int i = 1; i < argc; i++) {
+		(void)fputc(' ', out);
+		write_word(out, argv[i]);
+	}
+	if (fclose(out) == 0)
+		return line;
+	free(line);
+	return NULL;
+}
+
+bool session_open(const struct options *options, const char *command, struct session *ret_session)
 {
 	struct session *s = ret_session;
-	size_t length = 0;
 
-	*s = (struct session){.options = options};
+	*s = (struct session){.options = options, .command = command};
 	watch_signals();
 	if (placement_plan(options->placement, options->threads, &s->plan) < 0) {
 		session_say("--placement: split needs two CPUs; accepted are same and free here");
 		return false;
 	}
+	if (!open_file(options->json, "json", &s->json) || !open_file(options->csv, "csv", &s->csv))
+		return false;
 	environment_read(&s->environment);
 	environment_add(&s->environment, "seed", "%llu", (unsigned long long)options->seed);
-	for (int i = 0; i < argc && length < sizeof(s->command); i++)
-		length += (size_t)snprintf(s->command + length, sizeof(s->command) - length, "%s%s",
-					   i > 0 ? " " : "", i > 0 ? argv[i] : "berth-bench");
 	return true;
 }
 
@@ -116,32 +190,27 @@ out:
 	return done;
 }
 
-static bool write_file(const char *path, const char *what, const struct report *report,
+static bool write_file(FILE *out, const char *what, const char *path, const struct report *report,
 		       int (*write_report)(FILE *out, const struct report *report))
 {
-	bool is_stdout = strcmp(path, "-") == 0;
-	FILE *out = is_stdout ? stdout : fopen(path, "we");
-	int rc;
+	int rc = 0;
 
-	if (!out) {
-		session_say("--%s: %s: %s", what, path, strerror(errno));
-		return false;
-	}
-	rc = write_report(out, report);
-	if (!is_stdout && fclose(out) != 0 && rc == 0)
+	if (!out)
+		return true;
+	/* A device or a pipe has no size that could be cut. */
+	if (out != stdout && ftruncate(fileno(out), 0) == -1 && errno != EINVAL)
+		rc = -errno;
+	if (rc == 0)
+		rc = write_report(out, report);
+	if (out != stdout && fclose(out) != 0 && rc == 0)
 		rc = -errno;
 	if (rc < 0)
-		session_say("--%s: %s: %s", what, is_stdout ? "standard output" : path,
+		session_say("--%s: %s: %s", what, out == stdout ? "standard output" : path,
 			    strerror(-rc));
 	return rc == 0;
 }
 
-static bool is_stdout(const char *path)
-{
-	return path && strcmp(path, "-") == 0;
-}
-
-bool session_report(const struct session *session, struct report *report,
+bool session_report(struct session *session, struct report *report,
 		    int (*table)(FILE *out, const struct report *report))
 {
 	const struct options *o = session->options;
@@ -152,17 +221,17 @@ bool session_report(const struct session *session, struct report *report,
 	report->placement = &session->plan;
 	report->requirements = o->requirements;
 	report->requirement_count = o->requirement_count;
-	if (!is_stdout(o->json) && !is_stdout(o->csv)) {
+	if (session->json != stdout && session->csv != stdout) {
 		int rc = table(stdout, report);
 
 		if (rc < 0)
 			session_say("standard output: %s", strerror(-rc));
 		whole = rc == 0;
 	}
-	if (o->json)
-		whole = write_file(o->json, "json", report, report_json) && whole;
-	if (o->csv)
-		whole = write_file(o->csv, "csv", report, report_csv) && whole;
+	whole = write_file(session->json, "json", o->json, report, report_json) && whole;
+	whole = write_file(session->csv, "csv", o->csv, report, report_csv) && whole;
+	session->json = NULL;
+	session->csv = NULL;
 	return whole;
 }
 
@@ -182,4 +251,19 @@ bool session_requirements(const struct session *session, const struct cell *cell
 		}
 	}
 	return all;
+}
+
+uint64_t session_failures(const struct session *session, const struct cell *cell)
+{
+	const struct failures *failures = &cell->total->failures;
+	uint64_t count = failures_total(failures);
+
+	/* Who says how many may fail has been answered by session_requirements(). */
+	for (size_t i = 0; i < session->options->requirement_count; i++) {
+		const struct requirement *r = &session->options->requirements[i];
+
+		if (r->figure == REQUIREMENT_FAILURES && r->failure == FAILURE_NONE)
+			return 0;
+	}
+	return cell->total->interrupted ? count - failures->count[FAILURE_DEADLINE] : count;
 }

@@ -17,28 +17,39 @@
  * @plan:	Where client and server run
  * @environment: Facts
  * @command:	The command line in one text
+ * @json:	Where the JSON report goes, NULL = nowhere
+ * @csv:	Likewise CSV
  */
 struct session {
 	const struct options *options;
 	struct placement_plan plan;
 	struct environment environment;
-	char command[512];
+	const char *command;
+	FILE *json;
+	FILE *csv;
 };
 
 /* Set by SIGINT, SIGTERM and SIGHUP; the second one of them ends the program. */
 extern volatile sig_atomic_t session_stop;
 
 /**
- * session_open() - watch signals, decide the placement, read the facts
+ * session_line() - the command line as a shell would take it
+ * @argc:	Words
+ * @argv:	Words; options_parse() changes them, so this has to be asked for before
+ *
+ * Return: text to be freed, or NULL
+ */
+char *session_line(int argc, char *argv[]);
+
+/**
+ * session_open() - watch signals, decide the placement, open files of reports, read the facts
  * @options:	Command line, stays in use
- * @argc:	Its words
- * @argv:	Its words
+ * @command:	From session_line(), stays in use
  * @ret_session: Set on success
  *
  * Return: false with the reason printed
  */
-bool session_open(const struct options *options, int argc, char *argv[],
-		  struct session *ret_session);
+bool session_open(const struct options *options, const char *command, struct session *ret_session);
 
 /* Prints "berth-bench: TEXT" to standard error. */
 void session_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -63,7 +74,7 @@ bool session_request(const struct options *options, const char *script, size_t b
  *
  * Return: false with the reason printed if not everything could be written
  */
-bool session_report(const struct session *session, struct report *report,
+bool session_report(struct session *session, struct report *report,
 		    int (*table)(FILE *out, const struct report *report));
 
 /**
@@ -75,5 +86,15 @@ bool session_report(const struct session *session, struct report *report,
  * Return: false with those printed that do not hold
  */
 bool session_requirements(const struct session *session, const struct cell *cells, size_t count);
+
+/**
+ * session_failures() - failed requests that make the exit status OPTIONS_EXIT_FAILED
+ * @session:	Session
+ * @cell:	Cell
+ *
+ * Return: their number; those that a signal has cut off do not count, and none does if there is a
+ * threshold for failures
+ */
+uint64_t session_failures(const struct session *session, const struct cell *cell);
 
 #endif
