@@ -141,10 +141,11 @@ static json_t *make_requirements(const struct report *report)
 				continue;
 			holds = requirement_holds(&report->requirements[i], cell, seen,
 						  sizeof(seen));
-			(void)json_array_append_new(list, json_pack("{s:s, s:I, s:b, s:o}", "text",
-								    report->requirements[i].text,
-								    "cell", (json_int_t)j, "holds",
-								    (int)holds, "seen", seen));
+			(void)json_array_append_new(list,
+						    json_pack("{s:s, s:I, s:b, s:o}", "text",
+							      report->requirements[i].text, "cell",
+							      (json_int_t)j, "holds", (int)holds,
+							      "seen", report_json_text(seen)));
 		}
 	}
 	return list;

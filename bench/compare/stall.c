@@ -53,14 +53,14 @@ static double typical_us(const struct histogram *times, uint64_t in_window)
 {
 	uint64_t seen = 0;
 
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+	for (size_t i = 0; i + 1 < HISTOGRAM_BUCKETS; i++) {
 		const uint64_t value = histogram_bucket_low(i);
 
 		if (value < WINDOW_LOW_NS)
 			continue;
 		seen += times->buckets[i];
 		if (2 * seen >= in_window)
-			return (double)value / 1e3;
+			return (double)(value + histogram_bucket_low(i + 1)) / 2e3;
 	}
 	return 0;
 }

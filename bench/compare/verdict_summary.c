@@ -177,9 +177,9 @@ static void sum_up_trouble(const struct rounds *rounds, struct verdicts *verdict
 		    "of the above: see the notes.");
 	for (size_t i = 0; i < TRANSPORTS; i++) {
 		if (failed[i] > 0)
-			say(verdicts, "%s requests failed over %s: see the table of failures.",
+			say(verdicts, "%s request%s failed over %s: see the table of failures.",
 			    units_count(count, sizeof(count), (double)failed[i]),
-			    transport_name((enum transport)i));
+			    failed[i] == 1 ? "" : "s", transport_name((enum transport)i));
 	}
 }
 
