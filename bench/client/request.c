@@ -142,6 +142,74 @@ static int add_pairs(const struct request_options *options, const struct draft *
 	return rc;
 }
 
+/* Bytes of a name's or value's length. */
+static size_t length_bytes(const uint8_t *at)
+{
+	return (*at & 0x80U) != 0 ? 4 : 1;
+}
+
+static size_t read_length(const uint8_t *at)
+{
+	if (length_bytes(at) == 1)
+		return *at;
+	return (size_t)(at[0] & 0x7fU) << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
+}
+
+/* Where a pair ends. */
+static size_t pair_end(const struct wire_buffer *pairs, size_t from)
+{
+	const uint8_t *name = pairs->data + from;
+	const uint8_t *value = name + length_bytes(name);
+
+	return from + length_bytes(name) + length_bytes(value) + read_length(name) +
+	       read_length(value);
+}
+
+/*
+ * Where the pairs end that the next record takes. PHP reads each record by itself and refuses a pair
+ * that goes on in the next one, so as long as they fit they are not cut. One that does not fit has
+ * records of its own.
+ */
+static size_t group_end(const struct wire_buffer *pairs, size_t from, size_t most)
+{
+	size_t end = pair_end(pairs, from);
+
+	if (most == 0)
+		most = FCGI_MAX_LENGTH;
+	while (end < pairs->used && pair_end(pairs, end) - from <= most)
+		end = pair_end(pairs, end);
+	return end;
+}
+
+static enum wire_status put_params(const struct wire_stream *params,
+				   const struct wire_buffer *pairs, struct wire_buffer *out)
+{
+	enum wire_status status = WIRE_OK;
+
+	for (size_t from = 0, end; status == WIRE_OK && from < pairs->used; from = end) {
+		end = group_end(pairs, from, params->max_content);
+		status = wire_put_stream(out, params, pairs->data + from, end - from);
+	}
+	return status;
+}
+
+static int params_size(const struct wire_stream *params, const struct wire_buffer *pairs,
+		       size_t *ret_size)
+{
+	size_t sum = 0;
+
+	for (size_t from = 0, end; from < pairs->used; from = end) {
+		size_t size;
+
+		end = group_end(pairs, from, params->max_content);
+		if (wire_stream_size(params, end - from, &size) != WIRE_OK ||
+		    __builtin_add_overflow(sum, size, &sum))
+			return -EINVAL;
+	}
+	*ret_size = sum;
+	return 0;
+}
+
 static enum wire_status write_records(const struct request_options *options,
 				      const struct wire_buffer *pairs, struct wire_buffer *out)
 {
@@ -152,7 +220,7 @@ static enum wire_status write_records(const struct request_options *options,
 	enum wire_status status = wire_put_begin(out, REQUEST_ID, &begin);
 
 	if (status == WIRE_OK)
-		status = wire_put_stream(out, &params, pairs->data, pairs->used);
+		status = put_params(&params, pairs, out);
 	if (status == WIRE_OK)
 		status = wire_put_stream_end(out, &params);
 	if (status == WIRE_OK)
@@ -162,19 +230,20 @@ static enum wire_status write_records(const struct request_options *options,
 	return status;
 }
 
-static int records_size(const struct request_options *options, size_t pairs, size_t *ret_size)
+static int records_size(const struct request_options *options, const struct wire_buffer *pairs,
+			size_t *ret_size)
 {
 	const struct wire_stream params = {FCGI_PARAMS, REQUEST_ID, options->split_params,
 					   options->pad};
 	const struct wire_stream in = {FCGI_STDIN, REQUEST_ID, options->split_stdin, options->pad};
 	/* BEGIN_REQUEST with its body, and the two empty records that close the streams. */
 	size_t size = FCGI_HEADER_LEN + WIRE_BODY_SIZE + 2 * FCGI_HEADER_LEN;
-	size_t params_size;
+	size_t for_params;
 	size_t in_size;
 
-	if (wire_stream_size(&params, pairs, &params_size) != WIRE_OK ||
+	if (params_size(&params, pairs, &for_params) < 0 ||
 	    wire_stream_size(&in, options->body_size, &in_size) != WIRE_OK ||
-	    __builtin_add_overflow(size, params_size, &size) ||
+	    __builtin_add_overflow(size, for_params, &size) ||
 	    __builtin_add_overflow(size, in_size, &size))
 		return -EINVAL;
 	*ret_size = size;
@@ -190,7 +259,7 @@ static int finish(const struct request_options *options, const struct wire_buffe
 	struct wire_buffer out;
 	int rc;
 
-	rc = records_size(options, pairs->used, &request.size);
+	rc = records_size(options, pairs, &request.size);
 	if (rc < 0)
 		return rc;
 	request.kept = malloc(request.size);

@@ -26,7 +26,8 @@ struct request_param {
  * @param_count: Entries of @params
  * @body:	Body, may be NULL
  * @body_size:	Bytes of @body
- * @split_params: Most bytes of content of a PARAMS record, 0 = 65535
+ * @split_params: Most bytes of content of a PARAMS record, 0 = 65535. Only a pair that is longer
+ *		is cut between records, which PHP does not take
  * @split_stdin: Most bytes of content of a STDIN record, 0 = 65535
  * @pad:	Pad each record to a multiple of 8 bytes, as nginx does
  */

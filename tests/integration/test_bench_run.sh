@@ -17,7 +17,7 @@ file_put_contents('$T/seen', \$_SERVER['REQUEST_METHOD'] . ' ' . (\$_SERVER['QUE
 	(\$_SERVER['EXTRA'] ?? '') . ' ' . md5(file_get_contents('php://input')));
 echo 'seen';")
 fails=$(script fails.php '<?php http_response_code(503); echo "no";')
-noise=$(script noise.php '<?php fwrite(STDERR, "noise"); echo "ok";')
+noise=$(script noise.php '<?php error_log("noise"); echo "ok";')
 # counter: how often count.php has run.
 counter() { cat "$T/count"; }
 zero() {
@@ -31,7 +31,7 @@ berth_start
 www=$T/www-%n.sock
 
 # Counts are exact, whatever the shape of the load.
-for shape in "--new" "--keep" "--new -t 2" "--keep -t 2 --split-params 1 --pad"; do
+for shape in "--new" "--keep" "--new -t 2" "--keep -t 2 --split-params 120 --pad"; do
 	zero
 	# shellcheck disable=SC2086 # several words
 	bench run -n 501 -c 4 --workers 4 $shape --script "$count" --json "$T/j" "$www"
@@ -171,3 +171,4 @@ for command in compare run floor selftest; do
 done
 bench version
 contains "version" "$T/out" '^berth-bench [0-9.]+$'
+berth_stop

@@ -223,6 +223,38 @@ static void shapes(void **state)
 	}
 }
 
+/* PHP reads each PARAMS record by itself. */
+static void pairs_are_whole(void **state)
+{
+	const struct request_options options = {.script = SCRIPT, .split_params = 64};
+	struct request request;
+	unsigned int records = 0;
+
+	(void)state;
+	assert_int_equal(request_make(&options, &request), 0);
+	for (size_t at = 0; at < request.size;) {
+		struct wire_params params;
+		struct wire_header header;
+		struct wire_pair pair;
+		char scratch[256];
+		size_t used;
+
+		assert_int_equal(wire_header_decode(request.kept + at, &header), WIRE_OK);
+		at += FCGI_HEADER_LEN;
+		wire_params_init(&params, scratch, sizeof(scratch));
+		for (size_t from = 0; header.type == FCGI_PARAMS && from < header.content_length;
+		     from += used)
+			assert_int_equal(wire_params_next(&params, request.kept + at + from,
+							  header.content_length - from, &used,
+							  &pair),
+					 WIRE_OK);
+		records += header.type == FCGI_PARAMS;
+		at += header.content_length + header.padding_length;
+	}
+	assert_true(records > 5);
+	request_done(&request);
+}
+
 static void refused(void **state)
 {
 	const struct request_options no_script = {.method = "GET"};
@@ -242,9 +274,9 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(usual_request),  cmocka_unit_test(scripts_without_a_folder),
-		cmocka_unit_test(own_parameters), cmocka_unit_test(shapes),
-		cmocka_unit_test(refused),
+		cmocka_unit_test(usual_request),   cmocka_unit_test(scripts_without_a_folder),
+		cmocka_unit_test(own_parameters),  cmocka_unit_test(shapes),
+		cmocka_unit_test(pairs_are_whole), cmocka_unit_test(refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
