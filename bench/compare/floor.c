@@ -118,28 +118,28 @@ static struct floor_options fill_defaults(const struct floor_options *given)
 	return options;
 }
 
-int floor_run(const struct floor_options *given, struct floor_result *ret_result, char *error,
+int floor_run(const struct floor_options *options, struct floor_result *ret_result, char *error,
 	      size_t size)
 {
-	const struct floor_options options = fill_defaults(given);
+	const struct floor_options filled = fill_defaults(options);
 	struct floor_echo echoes[FLOOR_KINDS] = {{.pid = 0}};
 	enum floor_kind kind = FLOOR_PIPE;
 	cpu_set_t before;
 	int status = 0;
 
 	memset(ret_result, 0, sizeof(*ret_result));
-	ret_result->request_bytes = options.request_bytes;
-	ret_result->answer_bytes = options.answer_bytes;
+	ret_result->request_bytes = filled.request_bytes;
+	ret_result->answer_bytes = filled.answer_bytes;
 	if (sched_getaffinity(0, sizeof(before), &before) == -1)
 		return -errno;
 	for (size_t i = 0; i < FLOOR_KINDS && status == 0; i++) {
 		kind = (enum floor_kind)i;
-		status = floor_echo_start(kind, &options, &echoes[i]);
+		status = floor_echo_start(kind, &filled, &echoes[i]);
 	}
-	if (status == 0 && options.plan != NULL)
-		(void)sched_setaffinity(0, sizeof(options.plan->client), &options.plan->client);
+	if (status == 0 && filled.plan != NULL)
+		(void)sched_setaffinity(0, sizeof(filled.plan->client), &filled.plan->client);
 	if (status == 0)
-		status = run_rounds(&options, echoes, ret_result, &kind);
+		status = run_rounds(&filled, echoes, ret_result, &kind);
 	for (size_t i = 0; i < FLOOR_KINDS; i++)
 		floor_echo_stop(&echoes[i]);
 	(void)sched_setaffinity(0, sizeof(before), &before);

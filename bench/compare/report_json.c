@@ -40,7 +40,7 @@ json_t *report_json_text(const char *text)
 
 	if (string != NULL || text == NULL)
 		return string != NULL ? string : json_null();
-	for (; text[i] != '\0' && i < sizeof(plain) - 1; i++)
+	for (; i < sizeof(plain) - 1 && text[i] != '\0'; i++)
 		plain[i] = (text[i] & 0x80) == 0 ? text[i] : '?';
 	plain[i] = '\0';
 	return json_string(plain);

@@ -76,7 +76,7 @@ static void format_p99(const struct cell *cell, char *buffer, size_t size)
 		(void)units_time(buffer, size - 1,
 				 times->count > 0 ? (double)histogram_quantile(times, 0.99) : NAN);
 		if (times->count > 0)
-			(void)strcat(buffer, "*");
+			(void)snprintf(buffer + strlen(buffer), 2, "*");
 	}
 }
 

@@ -72,9 +72,9 @@ int rounds_warm_up(struct runner *runner);
 /**
  * rounds_slice() - measure a cell and file it
  * @runner:	Run
- * @cell:	Index of the cell
+ * @index:	Index of the cell
  * @round:	Round, from 0
  */
-void rounds_slice(struct runner *runner, size_t cell, unsigned int round);
+void rounds_slice(struct runner *runner, size_t index, unsigned int round);
 
 #endif

@@ -145,27 +145,27 @@ static void check_floor(struct selftest *selftest, const struct placement_plan *
 		      0.85, 1.25);
 }
 
-int selftest_run(const struct selftest_options *given, struct selftest *ret_selftest, char *error,
+int selftest_run(const struct selftest_options *options, struct selftest *ret_selftest, char *error,
 		 size_t size)
 {
-	struct selftest_options options = *given;
+	struct selftest_options filled = *options;
 	const struct floor_options floor_options = {
-		.plan = given->plan, .seed = given->seed, .stop = given->stop};
+		.plan = options->plan, .seed = options->seed, .stop = options->stop};
 	int status;
 
-	if (options.rounds == 0)
-		options.rounds = DEFAULT_ROUNDS;
-	if (options.rounds > FLOOR_ROUNDS_MAX)
-		options.rounds = FLOOR_ROUNDS_MAX;
+	if (filled.rounds == 0)
+		filled.rounds = DEFAULT_ROUNDS;
+	if (filled.rounds > FLOOR_ROUNDS_MAX)
+		filled.rounds = FLOOR_ROUNDS_MAX;
 	memset(ret_selftest, 0, sizeof(*ret_selftest));
 	check_clock(ret_selftest);
-	if (options.progress != NULL)
-		options.progress("ping-pong", 0, 1, options.data);
+	if (filled.progress != NULL)
+		filled.progress("ping-pong", 0, 1, filled.data);
 	status = floor_run(&floor_options, &ret_selftest->floor, error, size);
 	if (status < 0)
 		return status;
-	if (options.stop != NULL && *options.stop != 0)
+	if (filled.stop != NULL && *filled.stop != 0)
 		return -EINTR;
-	check_floor(ret_selftest, options.plan);
-	return selftest_null(&options, ret_selftest, error, size);
+	check_floor(ret_selftest, filled.plan);
+	return selftest_null(&filled, ret_selftest, error, size);
 }

@@ -103,7 +103,7 @@ struct statistics_interval statistics_ratio_bootstrap(const double *a, const dou
 	struct statistics_interval interval = {.coverage = COVERAGE};
 	double medians[BOOTSTRAP_DRAWS];
 	double logs[VALUES_MAX];
-	double drawn[VALUES_MAX];
+	double drawn[VALUES_MAX] = {0};
 
 	count = log_ratios(logs, a, b, count);
 	for (size_t draw = 0; draw < BOOTSTRAP_DRAWS; draw++) {

@@ -45,8 +45,8 @@ static const struct cell *least_work(const struct rounds *rounds)
 
 static bool is_candidate(const struct cell *cell, const struct cell *like, bool keep)
 {
-	return !cell->control && cell->keep == keep && cell->target != NULL &&
-	       cell->connections == like->connections && cell->body_size == like->body_size &&
+	return !cell->control && cell->keep == keep && cell->connections == like->connections &&
+	       cell->body_size == like->body_size &&
 	       strcmp(cell->target->name, like->target->name) == 0 && cell->total->answered > 0;
 }
 
