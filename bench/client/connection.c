@@ -311,7 +311,7 @@ static bool take(struct connection *connection, const uint8_t *data, size_t size
 		return true;
 	if (!connection->response.whole)
 		lose(connection, connection->response.failure, now_ns);
-	else if (used < size)
+	else if (used < size && is_kept(connection))
 		/* What follows belongs to no request; the next one must not find it. */
 		lose(connection, FAILURE_BAD_RECORD, now_ns);
 	else
