@@ -208,6 +208,7 @@ static void test_interrupted(void **state)
 	assert_int_equal(play->rounds.end, ROUNDS_INTERRUPTED);
 	assert_int_equal(play->rounds.done, 1);
 	assert_true(play->rounds.partial);
+	assert_int_equal(play->ordered, CELLS + 2);
 	assert_string_equal(play->rounds.not_reached,
 			    "Interrupted after 1 of 3 rounds; an interval "
 			    "needs 6, so there is none");
@@ -253,6 +254,9 @@ static void test_target_dies(void **state)
 	assert_int_equal(cell_rounds(&play->cells[2]), 4);
 	assert_int_equal(play->cells[2].total->answered, 4 * REQUESTS);
 	assert_true(cell_rounds(&play->cells[0]) < 4);
+	/* Whichever came first told for both. */
+	assert_false(failures_total(&play->cells[0].total->failures) > 0 &&
+		     failures_total(&play->cells[1].total->failures) > 0);
 }
 
 /* Nobody is at the address: each request is a failure, and the cell is given up. */

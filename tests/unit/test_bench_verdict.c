@@ -204,6 +204,21 @@ static void test_sentences(void **state)
 	fixture_free(fixture);
 }
 
+/* Turned round, an interval's ends change places. */
+static void test_interval_of_a_slower_one(void **state)
+{
+	struct compare_fixture *fixture = fixture_make(15, 2, 0.003);
+
+	(void)state;
+	for (unsigned int i = 0; i < 15; i++)
+		fixture->cells[2].rounds[i].p50_us =
+			fixture->cells[0].rounds[i].p50_us * (2 + 0.02 * (i % 3));
+	assert_sentence(
+		fixture, 2, VERDICT_SLOWER,
+		"unix is 2.02x [2.00, 2.04] faster than tcp (new connections, c=1, 100 bytes)");
+	fixture_free(fixture);
+}
+
 static void test_no_answer(void **state)
 {
 	struct compare_fixture *fixture = fixture_make(15, 2.05, 0.003);
