@@ -7,9 +7,12 @@
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -70,9 +73,28 @@ static bool ask(struct question *question, size_t size, struct answer *ret_answe
 	return true;
 }
 
+/* Copies the first bytes of an attribute; false if there is none of that size. */
+static bool find_attribute(const char *data, size_t at, size_t size, unsigned short type,
+			   void *ret_value, size_t value_size)
+{
+	while (at + RTA_LENGTH(value_size) <= size) {
+		struct rtattr attribute;
+
+		memcpy(&attribute, data + at, sizeof(attribute));
+		if (attribute.rta_len < sizeof(attribute))
+			return false;
+		if (attribute.rta_type == type && attribute.rta_len >= RTA_LENGTH(value_size)) {
+			memcpy(ret_value, data + at + RTA_LENGTH(0), value_size);
+			return true;
+		}
+		at += RTA_ALIGN(attribute.rta_len);
+	}
+	return false;
+}
+
 /* An attribute of a unix socket by its inode; false if there is none. */
 static bool unix_attribute(uint32_t inode, unsigned int show, unsigned short type, void *ret_value,
-			   size_t size)
+			   size_t value_size)
 {
 	struct question question = {.body.on_unix = {
 					    .sdiag_family = AF_UNIX,
@@ -83,27 +105,13 @@ static bool unix_attribute(uint32_t inode, unsigned int show, unsigned short typ
 				    }};
 	struct answer answer;
 	const char *data;
-	size_t left;
+	size_t size;
 
 	if (!ask(&question, sizeof(question.body.on_unix), &answer))
 		return false;
-	data = payload(&answer, sizeof(struct unix_diag_msg), &left);
-	if (data == NULL)
-		return false;
-	for (size_t at = NLMSG_ALIGN(sizeof(struct unix_diag_msg));
-	     at + RTA_LENGTH(size) <= left;) {
-		struct rtattr attribute;
-
-		memcpy(&attribute, data + at, sizeof(attribute));
-		if (attribute.rta_len < sizeof(attribute))
-			return false;
-		if (attribute.rta_type == type && attribute.rta_len >= RTA_LENGTH(size)) {
-			memcpy(ret_value, data + at + RTA_LENGTH(0), size);
-			return true;
-		}
-		at += RTA_ALIGN(attribute.rta_len);
-	}
-	return false;
+	data = payload(&answer, sizeof(struct unix_diag_msg), &size);
+	return data != NULL && find_attribute(data, NLMSG_ALIGN(sizeof(struct unix_diag_msg)), size,
+					      type, ret_value, value_size);
 }
 
 /* What we sent and was not read yet is charged to us, in pieces as large as our writes. */
@@ -147,10 +155,32 @@ static bool set_end(const struct sockaddr_storage *address, __be32 to[4], __be16
 	return address->ss_family == AF_INET6;
 }
 
-static enum peer_state look_tcp(const struct transport_link *link, size_t sent)
+/* What the other end has received and what of it waits to be read. */
+static enum peer_state judge_tcp(const struct answer *answer)
+{
+	const size_t needed = offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t);
+	struct inet_diag_msg message;
+	struct tcp_info info;
+	const char *data;
+	size_t size;
+
+	data = payload(answer, sizeof(message), &size);
+	if (data == NULL)
+		return PEER_UNKNOWN;
+	memcpy(&message, data, sizeof(message));
+	if (message.idiag_inode == 0)
+		return PEER_IDLE;
+	if (!find_attribute(data, NLMSG_ALIGN(sizeof(message)), size, INET_DIAG_INFO, &info,
+			    needed))
+		return PEER_UNKNOWN;
+	return message.idiag_rqueue >= info.tcpi_bytes_received ? PEER_IDLE : PEER_HAS_READ;
+}
+
+static enum peer_state look_tcp(const struct transport_link *link)
 {
 	struct question question = {.body.inet = {
 					    .sdiag_protocol = IPPROTO_TCP,
+					    .idiag_ext = 1U << (INET_DIAG_INFO - 1),
 					    .idiag_states = ~0U,
 					    .id.idiag_cookie = {NO_COOKIE, NO_COOKIE},
 				    }};
@@ -159,11 +189,7 @@ static enum peer_state look_tcp(const struct transport_link *link, size_t sent)
 	struct sockaddr_storage theirs;
 	socklen_t ours_size = sizeof(ours);
 	socklen_t theirs_size = sizeof(theirs);
-	struct inet_diag_msg message;
 	struct answer answer;
-	const void *data;
-	size_t size;
-	int unsent = 0;
 
 	if (getsockname(link->in, (struct sockaddr *)&ours, &ours_size) == -1 ||
 	    getpeername(link->in, (struct sockaddr *)&theirs, &theirs_size) == -1)
@@ -174,16 +200,7 @@ static enum peer_state look_tcp(const struct transport_link *link, size_t sent)
 	    !set_end(&ours, request->id.idiag_dst, &request->id.idiag_dport) ||
 	    !ask(&question, sizeof(*request), &answer))
 		return PEER_UNKNOWN;
-	data = payload(&answer, sizeof(message), &size);
-	if (data == NULL)
-		return PEER_UNKNOWN;
-	memcpy(&message, data, sizeof(message));
-	if (message.idiag_inode == 0)
-		return PEER_IDLE;
-	/* A large request fills the other end's window, and the rest of it is still with us. */
-	if (ioctl(link->out, SIOCOUTQ, &unsent) == -1)
-		return PEER_UNKNOWN;
-	return message.idiag_rqueue + (size_t)unsent >= sent ? PEER_IDLE : PEER_HAS_READ;
+	return judge_tcp(&answer);
 }
 
 static enum peer_state look_pipe(const struct transport_link *link, size_t sent)
@@ -199,7 +216,7 @@ enum peer_state peer_look(const struct transport_link *link, enum transport tran
 {
 	switch (transport) {
 	case TRANSPORT_TCP:
-		return look_tcp(link, sent);
+		return look_tcp(link);
 	case TRANSPORT_UNIX:
 		return look_unix(link, sent);
 	case TRANSPORT_PIPE:

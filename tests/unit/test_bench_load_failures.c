@@ -177,9 +177,9 @@ static const struct server_case server_cases[] = {
 	{serve_exit_status, FAILURE_APP_STATUS, 10000, 0, true},
 	{serve_no_head, FAILURE_NO_HEAD, 10000, 0, true},
 	{serve_status, FAILURE_STATUS, 10000, 0, true},
-	{serve_silence, FAILURE_TIMEOUT_SILENT, 60, 0, false},
-	{serve_a_part, FAILURE_TIMEOUT_PARTIAL, 60, 0, false},
-	{serve_a_byte, FAILURE_SEND_TIMEOUT, 60, BIG, false},
+	{serve_silence, FAILURE_TIMEOUT_SILENT, 600, 0, false},
+	{serve_a_part, FAILURE_TIMEOUT_PARTIAL, 600, 0, false},
+	{serve_a_byte, FAILURE_SEND_TIMEOUT, 600, BIG, false},
 	{serve_reset, FAILURE_RECEIVE_RESET, 10000, 0, false},
 	{serve_reset, FAILURE_SEND_RESET, 10000, BIG, false},
 };
@@ -188,6 +188,8 @@ static void run_case(const struct server_case *c, enum transport transport, bool
 		     unsigned int connections)
 {
 	static struct fixture_server server;
+	const bool times_out = c->timeout_ms < 10000;
+	const uint64_t requests = times_out ? connections : REQUESTS;
 	struct load_options options;
 	struct load_result *result;
 	uint64_t made;
@@ -198,16 +200,16 @@ static void run_case(const struct server_case *c, enum transport transport, bool
 	options.request = fixture_request(c->body);
 	options.keep = keep;
 	options.connections = connections;
-	options.requests = REQUESTS;
+	options.requests = requests;
 	options.timeout_ns = c->timeout_ms * MS;
 	result = fixture_load(&options);
-	fixture_assert_failures(result, c->failure, REQUESTS, REQUESTS);
+	fixture_assert_failures(result, c->failure, requests, requests);
 	assert_int_equal(result->answered, 0);
 	assert_int_equal(result->service.count, 0);
-	assert_int_equal(result->failures.times.count, REQUESTS);
-	made = keep && c->kept ? connections : REQUESTS;
+	assert_int_equal(result->failures.times.count, requests);
+	made = keep && c->kept ? connections : requests;
 	assert_int_equal(result->connections_made, made);
-	if (c->timeout_ms < 10000)
+	if (times_out)
 		assert_true(result->failures.times.min >= c->timeout_ms * MS);
 	test_free(result);
 	fixture_stop(&server);
@@ -219,12 +221,15 @@ static void every_misbehaviour(void **state)
 	for (size_t i = 0; i < COUNT(server_cases) * 8; i++) {
 		const struct server_case *c = &server_cases[i / 8];
 		const bool keep = i / 2 % 2 == 0;
+		const bool alone = i / 4 % 2 == 0;
 
 		/* What comes behind the answer matters only to whoever asks once more. */
 		if (c->serve == serve_two_ends && !keep)
 			continue;
-		run_case(c, i % 2 == 0 ? TRANSPORT_UNIX : TRANSPORT_TCP, keep,
-			 i / 4 % 2 == 0 ? 1 : 2);
+		/* Timeouts take their time, so not every pair of the two is worth it. */
+		if (c->timeout_ms == 10000 || keep == alone)
+			run_case(c, i % 2 == 0 ? TRANSPORT_UNIX : TRANSPORT_TCP, keep,
+				 alone ? 1 : 2);
 	}
 }
 
