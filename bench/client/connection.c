@@ -325,8 +325,8 @@ static bool take(struct connection *connection, const uint8_t *data, size_t size
  */
 static void ended(struct connection *connection, enum failure failure, uint64_t now_ns)
 {
-	const bool reset = failure == FAILURE_RECEIVE_RESET ||
-			   connection->send_failure == FAILURE_SEND_RESET;
+	const bool reset =
+		failure == FAILURE_RECEIVE_RESET || connection->send_failure == FAILURE_SEND_RESET;
 
 	if (connection->first_ns == 0 && connection->sent < request_size(connection))
 		failure = reset ? FAILURE_SEND_RESET : FAILURE_SEND_PIPE;

@@ -149,7 +149,7 @@ static void alarm_cb(int signal)
 }
 
 /* Runs all threads to their end. Signals are for the caller's thread; SIGPIPE is for nobody. */
-static int run_threads(struct load_shared *shared, struct load_thread *threads)
+static int run_threads(struct load_shared *shared, struct load_thread *threads, unsigned int count)
 {
 	unsigned int started = 0;
 	sigset_t before;
@@ -161,7 +161,7 @@ static int run_threads(struct load_shared *shared, struct load_thread *threads)
 	(void)sigaction(LOAD_ALARM, &alarm, NULL);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (rc == 0 && started < shared->options.threads) {
+	while (rc == 0 && started < count) {
 		rc = start_thread(&threads[started]);
 		if (rc == 0)
 			started++;
@@ -174,14 +174,14 @@ static int run_threads(struct load_shared *shared, struct load_thread *threads)
 }
 
 static void collect(struct load_shared *shared, const struct load_thread *threads,
-		    struct load_result *ret_result)
+		    unsigned int count, struct load_result *ret_result)
 {
 	const volatile sig_atomic_t *stop = shared->options.stop;
 	uint64_t from_ns = atomic_load(&shared->record_ns);
 	uint64_t last_ns = 0;
 
 	memset(ret_result, 0, sizeof(*ret_result));
-	for (unsigned int i = 0; i < shared->options.threads; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		add(ret_result, threads[i].result);
 		ret_result->queue_max += threads[i].result->queue_max;
 		if (threads[i].last_ns > last_ns)
@@ -203,6 +203,7 @@ int load_run(const struct load_options *options, struct load_result *ret_result,
 		.moved = PTHREAD_COND_INITIALIZER,
 	};
 	struct load_thread *threads;
+	unsigned int count;
 	int rc;
 
 	rc = check(options, error, size);
@@ -211,17 +212,18 @@ int load_run(const struct load_options *options, struct load_result *ret_result,
 	shared.options = with_defaults(options);
 	if (options->requests != 0)
 		shared.tickets = options->skip + options->requests;
-	threads = calloc(shared.options.threads, sizeof(*threads));
+	count = shared.options.threads;
+	threads = calloc(count, sizeof(*threads));
 	rc = threads != NULL ? 0 : -ENOMEM;
-	for (unsigned int i = 0; rc == 0 && i < shared.options.threads; i++)
+	for (unsigned int i = 0; rc == 0 && i < count; i++)
 		rc = load_thread_init(&threads[i], &shared, i);
 	if (rc == 0)
-		rc = run_threads(&shared, threads);
+		rc = run_threads(&shared, threads, count);
 	if (rc == 0)
-		collect(&shared, threads, ret_result);
+		collect(&shared, threads, count, ret_result);
 	else
 		(void)snprintf(error, size, "can't start the client's threads: %s", strerror(-rc));
-	for (unsigned int i = 0; threads != NULL && i < shared.options.threads; i++)
+	for (unsigned int i = 0; threads != NULL && i < count; i++)
 		load_thread_done(&threads[i]);
 	free(threads);
 	return rc;

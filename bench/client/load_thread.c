@@ -270,9 +270,8 @@ static void turn_open(struct load_thread *thread)
 	if (thread->over && thread->in_flight == 0 && thread->queue.count == 0)
 		return;
 	/* What waits although a connection is free has to go on without an event. */
-	if (thread->queue.count > 0 && thread->idle_count > 0)
-		flags = EVRUN_NOWAIT;
-	else if (!thread->over && clock_now_ns() + early_ns >= due_ns)
+	if ((thread->queue.count > 0 && thread->idle_count > 0) ||
+	    (!thread->over && clock_now_ns() + early_ns >= due_ns))
 		flags = EVRUN_NOWAIT;
 	else if (!thread->over)
 		arm(thread, due_ns - early_ns);

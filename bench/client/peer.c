@@ -185,8 +185,8 @@ static enum peer_state look_tcp(const struct transport_link *link)
 					    .id.idiag_cookie = {NO_COOKIE, NO_COOKIE},
 				    }};
 	struct inet_diag_req_v2 *request = &question.body.inet;
-	struct sockaddr_storage ours;
-	struct sockaddr_storage theirs;
+	struct sockaddr_storage ours = {.ss_family = AF_UNSPEC};
+	struct sockaddr_storage theirs = {.ss_family = AF_UNSPEC};
 	socklen_t ours_size = sizeof(ours);
 	socklen_t theirs_size = sizeof(theirs);
 	struct answer answer;

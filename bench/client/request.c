@@ -294,7 +294,7 @@ int request_make(const struct request_options *options, struct request *ret_requ
 	if (rc == 0)
 		rc = add_pairs(options, &draft, &pairs);
 	if (rc == 0) {
-		pairs.data = malloc(pairs.size);
+		pairs.data = malloc(pairs.size > 0 ? pairs.size : 1);
 		rc = pairs.data != NULL ? add_pairs(options, &draft, &pairs) : -ENOMEM;
 	}
 	if (rc == 0)

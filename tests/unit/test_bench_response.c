@@ -410,7 +410,8 @@ static enum response_result take_head(size_t length, bool lines, size_t step)
 	memset(head, 'h', sizeof(head));
 	for (size_t i = 99; lines && i < length; i += 100)
 		head[i] = '\n';
-	memcpy(head + length - 2, "\n\n", 2);
+	head[length - 2] = '\n';
+	head[length - 1] = '\n';
 	assert_int_equal(wire_put_stream(&out, &out_stream, head, length), WIRE_OK);
 	assert_int_equal(wire_put_end(&out, 1, &end), WIRE_OK);
 	response_start(&response, &expect, false);
