@@ -142,16 +142,18 @@ static enum peer_state look_unix(const struct transport_link *link, size_t sent)
 
 static bool set_end(const struct sockaddr_storage *address, __be32 to[4], __be16 *port)
 {
-	const struct sockaddr_in *in = (const struct sockaddr_in *)address;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
 
+	memcpy(&in, address, sizeof(in));
+	memcpy(&in6, address, sizeof(in6));
 	if (address->ss_family == AF_INET) {
-		to[0] = in->sin_addr.s_addr;
-		*port = in->sin_port;
+		to[0] = in.sin_addr.s_addr;
+		*port = in.sin_port;
 		return true;
 	}
-	memcpy(to, &in6->sin6_addr, sizeof(in6->sin6_addr));
-	*port = in6->sin6_port;
+	memcpy(to, &in6.sin6_addr, sizeof(in6.sin6_addr));
+	*port = in6.sin6_port;
 	return address->ss_family == AF_INET6;
 }
 
