@@ -25,7 +25,7 @@ bench_launch() {
 # bench_wait: wait for its end; $STATUS.
 bench_wait() {
 	until_true 60 gone "$RUN" || die "berth-bench goes on"
-	wait "$RUN"
+	wait "$RUN" 2>/dev/null # where the shell tells of a job that was killed
 	STATUS=$?
 }
 
