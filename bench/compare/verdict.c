@@ -30,7 +30,7 @@ static void common(const struct rounds *rounds, const struct pair *pair, char *b
 {
 	const struct cell *cell = &rounds->cells[pair->a];
 	char bytes[UNITS_TEXT_MAX];
-	char what[128] = "";
+	char what[96] = "";
 
 	(void)units_count(bytes, sizeof(bytes), (double)cell->body_size);
 	if (pair->kind == PAIR_KEEP)
@@ -93,7 +93,7 @@ static void say_unknown(const struct rounds *rounds, const struct pair *pair,
 	const size_t size = sizeof(verdict->sentence);
 	char interval[80];
 	char noise[UNITS_TEXT_MAX];
-	char work[160];
+	char work[128];
 
 	common(rounds, pair, work, sizeof(work));
 	if (a->total->answered == 0 || b->total->answered == 0)
@@ -128,7 +128,7 @@ static void say_known(const struct rounds *rounds, const struct pair *pair, doub
 		swap ? inverse(&verdict->ratio.latency) : verdict->ratio.latency;
 	char interval[80];
 	char share[UNITS_TEXT_MAX];
-	char work[160];
+	char work[128];
 
 	common(rounds, pair, work, sizeof(work));
 	format_interval(&ratio, interval, sizeof(interval));

@@ -327,12 +327,19 @@ static void test_control_excludes_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_units),	  cmocka_unit_test(test_cell_figures),
-		cmocka_unit_test(test_cell_cpu),  cmocka_unit_test(test_client_bound),
-		cmocka_unit_test(test_pairs),	  cmocka_unit_test(test_pairs_of_targets),
-		cmocka_unit_test(test_sentences), cmocka_unit_test(test_no_answer),
-		cmocka_unit_test(test_summary),	  cmocka_unit_test(test_drift_is_said),
-		cmocka_unit_test(test_refusal),	  cmocka_unit_test(test_control_excludes_one),
+		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_cell_figures),
+		cmocka_unit_test(test_cell_cpu),
+		cmocka_unit_test(test_client_bound),
+		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_pairs_of_targets),
+		cmocka_unit_test(test_sentences),
+		cmocka_unit_test(test_interval_of_a_slower_one),
+		cmocka_unit_test(test_no_answer),
+		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_drift_is_said),
+		cmocka_unit_test(test_refusal),
+		cmocka_unit_test(test_control_excludes_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
