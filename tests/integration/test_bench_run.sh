@@ -141,7 +141,10 @@ contains "disk full for JSON: the table is there" "$T/out" '^Counts'
 mkfifo "$T/pipe"
 exec {reader}<>"$T/pipe"
 exec {writer}>"$T/pipe" {reader}<&-
-"$BENCH" run -n 5 --script "$count" "$one" 2>"$T/err" >&"$writer"
+(
+	exec >&"$writer"
+	"$BENCH" run -n 5 --script "$count" "$one" 2>"$T/err"
+)
 equal "closed pipe: status" $? 1
 contains "closed pipe: said" "$T/err" '^berth-bench: standard output: Broken pipe$'
 exec {writer}>&-
