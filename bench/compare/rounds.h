@@ -56,7 +56,6 @@ struct rounds_progress {
  *		no limit
  * @slice_requests: Answers of a slice that are recorded: 300
  * @slice_ns:	Longest time of a slice: 2 s
- * @slice_least_ns: Where answers are fast, a slice has as many more of them as come in this time: 0
  * @warm_up_ns:	Longest warm-up of all cells together: 10 s, at most a quarter of the budget
  * @plan:	Where client and server run: the threads' CPUs unless @load has some, and whether
  *		pressure on a CPU is somebody else's; NULL = not known
@@ -73,7 +72,6 @@ struct rounds_options {
 	uint64_t budget_ns;
 	uint64_t slice_requests;
 	uint64_t slice_ns;
-	uint64_t slice_least_ns;
 	uint64_t warm_up_ns;
 	const struct placement_plan *plan;
 	uint64_t seed;

@@ -64,15 +64,9 @@ static struct load_options make_load(const struct runner *runner, const struct c
 	return load;
 }
 
-static uint64_t choose_requests(const struct rounds_options *options, double speed)
+static uint64_t choose_skip(const struct rounds_options *options, double speed)
 {
-	return (uint64_t)fmax((double)options->slice_requests,
-			      speed * (double)options->slice_least_ns);
-}
-
-static uint64_t choose_skip(const struct rounds_options *options, uint64_t requests, double speed)
-{
-	const double wanted = fmax(SKIP_LEAST, SKIP_SHARE * (double)requests);
+	const double wanted = fmax(SKIP_LEAST, SKIP_SHARE * (double)options->slice_requests);
 	const double expected = speed * (double)options->slice_ns;
 
 	return (uint64_t)fmin(wanted, SKIP_MOST_SHARE * expected);
@@ -248,9 +242,9 @@ void rounds_slice(struct runner *runner, size_t index, unsigned int round)
 	uint64_t began_ns;
 	int status;
 
-	load.requests = choose_requests(options, speed);
+	load.requests = options->slice_requests;
 	load.duration_ns = options->slice_ns;
-	load.skip = choose_skip(options, load.requests, speed);
+	load.skip = choose_skip(options, speed);
 	memset(runner->result, 0, sizeof(*runner->result));
 	/* One connection never queues behind another one; watching costs a little. */
 	if (cell->connections > 1)
