@@ -121,16 +121,24 @@ int request_file_read(const char *path, struct request_file *ret_file, char *err
 	return rc;
 }
 
-/* What the request is made of besides parameters; NULL for any other name. */
-static const char **find_member(struct request_options *request, const char *name)
+static void fill_in(const char **member, const char *value)
 {
-	if (strcmp(name, "SCRIPT_FILENAME") == 0)
-		return &request->script;
-	if (strcmp(name, "REQUEST_METHOD") == 0)
-		return &request->method;
-	if (strcmp(name, "QUERY_STRING") == 0)
-		return &request->query;
-	return NULL;
+	if (!*member)
+		*member = value;
+}
+
+/* Return: false if it is a parameter like any other */
+static bool take_member(struct request_options *request, const struct request_param *param)
+{
+	if (strcmp(param->name, "SCRIPT_FILENAME") == 0)
+		fill_in(&request->script, param->value);
+	else if (strcmp(param->name, "REQUEST_METHOD") == 0)
+		fill_in(&request->method, param->value);
+	else if (strcmp(param->name, "QUERY_STRING") == 0)
+		fill_in(&request->query, param->value);
+	else
+		return false;
+	return true;
 }
 
 void request_file_apply(struct request_file *file, struct request_options *request)
@@ -139,12 +147,9 @@ void request_file_apply(struct request_file *file, struct request_options *reque
 
 	for (size_t i = 0; i < file->param_count; i++) {
 		const struct request_param param = file->params[i];
-		const char **member = find_member(request, param.name);
 
-		if (!member)
+		if (!take_member(request, &param))
 			file->params[count++] = param;
-		else if (!*member)
-			*member = param.value;
 	}
 	for (size_t i = 0; i < request->param_count && i < REQUEST_FILE_FURTHER; i++)
 		file->params[count++] = request->params[i];

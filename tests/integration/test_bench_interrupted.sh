@@ -63,8 +63,9 @@ equal "SIGINT twice: status" "$STATUS" 130
 check "SIGINT twice: at once" test $((SECONDS - begun)) -le 5
 check "SIGINT twice: targets ended" until_true 10 all_gone "${started[@]}"
 check "SIGINT twice: nothing is left" until_true 10 target_gone
-bench_launch run -n 1 --timeout 60s --script /x "$T/slow.sock"
-until_true 10 busy "$T/slow.sock"
+respond slower --delay-ms 30000
+bench_launch run -n 1 --timeout 60s --script /x "$T/slower.sock"
+until_true 10 busy "$T/slower.sock"
 kill -HUP "$RUN"
 bench_wait
 equal "SIGHUP finishes, too" "$STATUS" 1
