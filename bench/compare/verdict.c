@@ -12,6 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *verdict_of_target(const struct rounds *rounds, const struct cell *cell, char *buffer,
+			      size_t size)
+{
+	buffer[0] = '\0';
+	for (size_t i = 0; i < rounds->cell_count; i++) {
+		if (strcmp(rounds->cells[i].target->name, cell->target->name) != 0) {
+			(void)snprintf(buffer, size, ", %s", cell->target->name);
+			break;
+		}
+	}
+	return buffer;
+}
+
 /* What a pair differs in, as the sentence names both sides. */
 static const char *side(const struct pair *pair, const struct cell *cell)
 {
@@ -31,6 +44,7 @@ static void common(const struct rounds *rounds, const struct pair *pair, char *b
 	const struct cell *cell = &rounds->cells[pair->a];
 	char bytes[UNITS_TEXT_MAX];
 	char what[96] = "";
+	char target[80] = "";
 
 	(void)units_count(bytes, sizeof(bytes), (double)cell->body_size);
 	if (pair->kind == PAIR_KEEP)
@@ -40,7 +54,10 @@ static void common(const struct rounds *rounds, const struct pair *pair, char *b
 			       transport_name(cell->transport), cell->keep ? "kept" : "new");
 	else
 		(void)snprintf(what, sizeof(what), "%s connections", cell->keep ? "kept" : "new");
-	(void)snprintf(buffer, size, "%s, c=%u, %s bytes", what, cell->connections, bytes);
+	if (pair->kind != PAIR_TARGET)
+		(void)verdict_of_target(rounds, cell, target, sizeof(target));
+	(void)snprintf(buffer, size, "%s, c=%u, %s bytes%s", what, cell->connections, bytes,
+		       target);
 }
 
 static void format_interval(const struct statistics_interval *interval, char *buffer, size_t size)
@@ -68,17 +85,19 @@ static void say_control(const struct rounds *rounds, const struct pair *pair,
 	const struct statistics_interval *ratio = &verdict->ratio.latency;
 	char interval[80];
 	char noise[UNITS_TEXT_MAX];
+	char target[80];
 
+	(void)verdict_of_target(rounds, &rounds->cells[pair->b], target, sizeof(target));
 	if (ratio->coverage == 0) {
 		(void)snprintf(verdict->sentence, sizeof(verdict->sentence),
-			       "%s against itself: no interval (%zu rounds)",
-			       rounds->cells[pair->b].name, verdict->ratio.rounds);
+			       "%s%s against itself: no interval (%zu rounds)",
+			       rounds->cells[pair->b].name, target, verdict->ratio.rounds);
 		return;
 	}
 	format_interval(ratio, interval, sizeof(interval));
 	(void)snprintf(verdict->sentence, sizeof(verdict->sentence),
-		       "%s against itself: %s, noise %s%s", rounds->cells[pair->b].name, interval,
-		       units_share(noise, sizeof(noise), verdict->noise),
+		       "%s%s against itself: %s, noise %s%s", rounds->cells[pair->b].name, target,
+		       interval, units_share(noise, sizeof(noise), verdict->noise),
 		       ratio->low <= 1 && ratio->high >= 1 ? "" : "; it does not contain 1");
 }
 
@@ -93,7 +112,7 @@ static void say_unknown(const struct rounds *rounds, const struct pair *pair,
 	const size_t size = sizeof(verdict->sentence);
 	char interval[80];
 	char noise[UNITS_TEXT_MAX];
-	char work[128];
+	char work[200];
 
 	common(rounds, pair, work, sizeof(work));
 	if (a->total->answered == 0 || b->total->answered == 0)
@@ -128,7 +147,7 @@ static void say_known(const struct rounds *rounds, const struct pair *pair, doub
 		swap ? inverse(&verdict->ratio.latency) : verdict->ratio.latency;
 	char interval[80];
 	char share[UNITS_TEXT_MAX];
-	char work[128];
+	char work[200];
 
 	common(rounds, pair, work, sizeof(work));
 	format_interval(&ratio, interval, sizeof(interval));

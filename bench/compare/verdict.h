@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define VERDICT_SENTENCE_MAX 400
+#define VERDICT_SENTENCE_MAX 480
 #define VERDICT_SUMMARY_MAX  12
 #define VERDICT_NOTES_MAX    24
 #define VERDICT_NOTE_MAX     640

@@ -19,4 +19,16 @@ void verdict_take_notes(const struct rounds *rounds, struct verdicts *verdicts);
  */
 void verdict_sum_up(const struct rounds *rounds, struct verdicts *verdicts);
 
+/**
+ * verdict_of_target() - which target a cell is of, where that has to be said
+ * @rounds:	What was measured
+ * @cell:	One of its cells
+ * @buffer:	Set to ", php-fpm", or to "" if there is but one target
+ * @size:	Bytes of @buffer
+ *
+ * Return: @buffer
+ */
+const char *verdict_of_target(const struct rounds *rounds, const struct cell *cell, char *buffer,
+			      size_t size);
+
 #endif

@@ -48,20 +48,22 @@ static void note_stalls(const struct rounds *rounds, struct verdicts *verdicts)
 
 /* Names of cells that have something in common, as far as they fit. */
 struct names {
-	char text[200];
+	char text[400];
 	size_t count;
 };
 
-static void names_add(struct names *names, const struct cell *cell)
+static void names_add(struct names *names, const struct rounds *rounds, const struct cell *cell)
 {
 	const size_t used = strlen(names->text);
+	char target[80];
 
 	names->count++;
-	if (used + strlen(cell->name) + 8 < sizeof(names->text))
-		(void)snprintf(names->text + used, sizeof(names->text) - used, "%s%s",
-			       used > 0 ? ", " : "", cell->name);
+	(void)verdict_of_target(rounds, cell, target, sizeof(target));
+	if (used + strlen(cell->name) + strlen(target) + 8 < sizeof(names->text))
+		(void)snprintf(names->text + used, sizeof(names->text) - used, "%s%s%s",
+			       used > 0 ? "; " : "", cell->name, target);
 	else if (used + 6 < sizeof(names->text) && names->text[used - 1] != '.')
-		(void)snprintf(names->text + used, sizeof(names->text) - used, ", ...");
+		(void)snprintf(names->text + used, sizeof(names->text) - used, "; ...");
 }
 
 static void note_client(const struct rounds *rounds, struct verdicts *verdicts)
@@ -77,9 +79,9 @@ static void note_client(const struct rounds *rounds, struct verdicts *verdicts)
 		if (cell->control)
 			continue;
 		if (cell_client_bound(cell))
-			names_add(&bound, cell);
+			names_add(&bound, rounds, cell);
 		else if (own_cpu && cell_median(cell, CELL_CLIENT_SHARE) > CLIENT_SHARE)
-			names_add(&busy, cell);
+			names_add(&busy, rounds, cell);
 	}
 	if (bound.count > 0)
 		note(verdicts,
@@ -139,9 +141,9 @@ static void note_steadiness(const struct rounds *rounds, struct verdicts *verdic
 		if (cell->control || cell->total->answered == 0)
 			continue;
 		if (!cell->steady)
-			names_add(&unsteady, cell);
+			names_add(&unsteady, rounds, cell);
 		if (trend_of(cell) < DRIFT_P)
-			names_add(&drifting, cell);
+			names_add(&drifting, rounds, cell);
 	}
 	if (unsteady.count > 0)
 		note(verdicts, "No steady state was reached in the warm-up: %s.", unsteady.text);
@@ -151,9 +153,13 @@ static void note_steadiness(const struct rounds *rounds, struct verdicts *verdic
 
 static void note_deaths(const struct rounds *rounds, struct verdicts *verdicts)
 {
+	char target[80];
+
 	for (size_t i = 0; i < rounds->cell_count; i++) {
 		if (rounds->cells[i].note[0] != '\0')
-			note(verdicts, "%s: %s.", rounds->cells[i].name, rounds->cells[i].note);
+			note(verdicts, "%s%s: %s.", rounds->cells[i].name,
+			     verdict_of_target(rounds, &rounds->cells[i], target, sizeof(target)),
+			     rounds->cells[i].note);
 	}
 }
 

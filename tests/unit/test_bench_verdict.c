@@ -204,6 +204,28 @@ static void test_sentences(void **state)
 	fixture_free(fixture);
 }
 
+/* With several targets each sentence says which one it is about. */
+static void test_sentences_of_targets(void **state)
+{
+	struct compare_fixture *fixture = fixture_make(15, 2.05, 0.003);
+	struct target other = fixture->target;
+
+	(void)state;
+	(void)strcpy(other.name, "php-fpm");
+	fixture->cells[3].target = &other;
+	fixture->cells[4].target = &other;
+	fixture->cells[5].target = &other;
+	fixture->rounds.pair_count =
+		pairs_make(fixture->cells, FIXTURE_CELLS, fixture->rounds.pairs);
+	assert_sentence(fixture, 1, VERDICT_UNKNOWN,
+			"unix kept c=1 100 B, php-fpm against itself: 1.003x [0.997, 1.003], noise "
+			"0.30 %");
+	assert_sentence(fixture, 3, VERDICT_SLOWER,
+			"unix is 2.050x [2.050, 2.050] faster than tcp (kept connections, c=1, 100 "
+			"bytes, php-fpm)");
+	fixture_free(fixture);
+}
+
 /* Turned round, an interval's ends change places. */
 static void test_interval_of_a_slower_one(void **state)
 {
@@ -335,6 +357,7 @@ int main(void)
 		cmocka_unit_test(test_pairs_of_targets),
 		cmocka_unit_test(test_sentences),
 		cmocka_unit_test(test_interval_of_a_slower_one),
+		cmocka_unit_test(test_sentences_of_targets),
 		cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_drift_is_said),
