@@ -65,7 +65,7 @@ static void serve_two_ends(struct fixture_server *server, int in, int out)
 
 static void serve_large_head(struct fixture_server *server, int in, int out)
 {
-	static char head[RESPONSE_HEAD_MAX + 100];
+	char head[RESPONSE_HEAD_MAX + 100];
 
 	memset(head, 'h', sizeof(head));
 	if (fixture_read_request(server, in))
