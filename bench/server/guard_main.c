@@ -57,6 +57,14 @@ static void arrange_descriptors(int control, int report)
 	(void)close_range(GUARD_FIRST_FREE, ~0U, 0);
 }
 
+/* Whether it arrives or not, there is nothing else that could be done. */
+static void tell(int fd, const void *data, size_t size)
+{
+	ssize_t n = write(fd, data, size);
+
+	(void)n;
+}
+
 static noreturn void run_program(const struct guard_options *options, int output, int failed)
 {
 	sigset_t none;
@@ -74,7 +82,7 @@ static noreturn void run_program(const struct guard_options *options, int output
 	if (!options->cpus || sched_setaffinity(0, sizeof(*options->cpus), options->cpus) == 0)
 		(void)execve(options->argv[0], options->argv, options->envp);
 	error = errno;
-	(void)write(failed, &error, sizeof(error));
+	tell(failed, &error, sizeof(error));
 	_exit(127);
 }
 
@@ -124,16 +132,18 @@ static void report_tail(const struct tail *tail)
 
 	for (size_t i = start; i < tail->size; i++)
 		text[size++] = tail->text[i % GUARD_TAIL_MAX];
-	(void)write(GUARD_REPORT, text, size);
+	tell(GUARD_REPORT, text, size);
 }
 
 /* Also of those that the program left behind. */
 static void reap(struct state *state)
 {
 	struct signalfd_siginfo info;
+	ssize_t n = read(state->signals, &info, sizeof(info));
 	pid_t pid;
 
-	(void)read(state->signals, &info, sizeof(info));
+	/* Many signals may be one, so it is the children that are asked. */
+	(void)n;
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
 		if (pid == state->program)
 			state->program = 0;
@@ -200,7 +210,7 @@ noreturn void guard_main(const struct guard_options *options, int control, int r
 	state.signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	started.error = start_program(options, &state);
 	started.program = group = state.program;
-	(void)write(GUARD_REPORT, &started, sizeof(started));
+	tell(GUARD_REPORT, &started, sizeof(started));
 	if (!started.error)
 		attend(&state, GUARD_CONTROL, 0);
 	if (state.program) {

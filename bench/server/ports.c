@@ -37,9 +37,11 @@ int ports_find(unsigned int count, unsigned int *ret_base)
 		return -EADDRINUSE;
 	for (int try = 0; try < PORTS_TRIES; try++) {
 		unsigned int base, found = 0;
-		uint32_t random = 0;
+		uint32_t random;
 
-		(void)getrandom(&random, sizeof(random), GRND_NONBLOCK);
+		/* Early after boot there are none yet; any other start will do. */
+		if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+			random = (uint32_t)getpid() + (uint32_t)try * count;
 		base = PORTS_FIRST + random % (PORTS_LAST - PORTS_FIRST - count);
 		while (found < count && is_free(base + found + 1))
 			found++;

@@ -110,7 +110,8 @@ static void test_holds(void **state)
 	pid = fork();
 	if (pid == 0) {
 		(void)sched_setaffinity(0, sizeof(plan.server), &plan.server);
-		(void)write(ready[1], "r", 1);
+		if (write(ready[1], "r", 1) != 1)
+			_exit(1);
 		(void)pause();
 		_exit(0);
 	}

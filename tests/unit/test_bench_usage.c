@@ -109,7 +109,8 @@ static void play_parent(int in, int out)
 	if (child == 0)
 		play_child(in, out);
 	(void)waitpid(child, NULL, 0);
-	(void)write(out, &used, sizeof(used));
+	if (write(out, &used, sizeof(used)) != sizeof(used))
+		_exit(1);
 	(void)pause();
 	_exit(0);
 }
