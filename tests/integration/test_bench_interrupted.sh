@@ -23,7 +23,16 @@ contains "interrupted: said" "$T/out" '^Interrupted: this is what was measured u
 equal "interrupted: in JSON" "$(value "$T/j" run end)" "'interrupted'"
 check "interrupted: what was measured" test "$(value "$T/j" cells 0 total answered)" -gt 0
 
-# What was cut off has not failed; what fails by itself has.
+# What was cut off has not failed, but it is counted.
+asleep() { grep -q nanosleep "/proc/$RESPONDER_PID/wchan"; }
+respond stalls --delay-ms 0,30000
+bench_launch run -n 2 --script /x --json "$T/j" "$T/stalls.sock"
+until_true 10 asleep || die "the second request does not come"
+kill -INT "$RUN"
+bench_wait
+equal "one answered, one cut off: status" "$STATUS" 0
+equal "one answered, one cut off: class" "$(class "$T/j" deadline)" 1
+
 respond slow --delay-ms 30000
 bench_launch run -n 1 --script /x --json "$T/j" "$T/slow.sock"
 until_true 10 busy "$T/slow.sock"
