@@ -225,11 +225,14 @@ struct control *control_new(struct ev_loop *loop, const char *path,
 void control_free(struct control *control)
 {
 	struct control *c = control;
+	struct control_request *next;
 
 	if (!c)
 		return;
-	while (!LIST_EMPTY(&c->requests))
-		drop(LIST_FIRST(&c->requests));
+	for (struct control_request *r = LIST_FIRST(&c->requests); r; r = next) {
+		next = LIST_NEXT(r, link);
+		drop(r);
+	}
 	ev_io_stop(c->loop, &c->accept);
 	listener_close(&c->listener);
 	free(c);

@@ -99,7 +99,7 @@ static int connect_to(const char *path, pid_t *ret_pid)
 		(void)close(fd);
 		return -ENAMETOOLONG;
 	}
-	(void)strcpy(un.sun_path, path);
+	memcpy(un.sun_path, path, strlen(path));
 	if (connect(fd, (const struct sockaddr *)&un, sizeof(un)) == -1 ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == -1) {
 		int error = errno;

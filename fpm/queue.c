@@ -31,9 +31,9 @@ static int read_answer(int fd)
 {
 	_Alignas(struct nlmsghdr) char buffer[4096];
 	ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
-	const struct nlmsghdr *header = (const struct nlmsghdr *)buffer;
-	const struct unix_diag_msg *message = NLMSG_DATA(header);
-	const struct rtattr *attribute = (const struct rtattr *)(message + 1);
+	struct nlmsghdr *header = (struct nlmsghdr *)buffer;
+	struct unix_diag_msg *message = NLMSG_DATA(header);
+	struct rtattr *attribute = (struct rtattr *)(message + 1);
 	size_t left;
 
 	if (n == -1)

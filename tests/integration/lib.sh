@@ -14,7 +14,7 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/berth-test.XXXXXX")
 chmod 755 "$T"
 FAILURES=$(mktemp "${TMPDIR:-/tmp}/berth-failures.XXXXXX")
 PIDS=()
-# What a test starts has this in its environment, but for what berth starts.
+# What a test's own programs start has this in its environment.
 export BERTH_TEST=$T
 
 say() { printf '%s\n' "$*"; }
@@ -109,7 +109,9 @@ zombies() {
 # ours PID: a number may belong to somebody else's process by now.
 ours() {
 	[ -e "/proc/$1" ] || return 1
-	grep -qsxz "BERTH_TEST=$T" "/proc/$1/environ" || [ "$(cat "/proc/$1/comm")" = "${PHP##*/}" ]
+	[ "$(awk '/^PPid:/ { print $2 }' "/proc/$1/status")" = $$ ] ||
+		grep -qsxz "BERTH_TEST=$T" "/proc/$1/environ" ||
+		[ "$(cat "/proc/$1/comm")" = "${PHP##*/}" ]
 } 2>/dev/null
 
 cleanup() {
