@@ -107,7 +107,11 @@ check "when the stranger is dead, its file is replaced" \
 	test "$(files "$T/www-3.sock")" != "$old"
 answers "and all four are served"
 
-# A worker that is still busy outlives the manager, and its socket does too.
+# A worker that is still busy outlives the manager, and without the thread that looks after clients
+# meanwhile its socket does too.
+berth_stop
+pool_conf 'pm.rescue = no'
+berth_start
 get -t 60 "$T/www-2.sock" "$gated" "GATE=$T/starts/gate" >"$T/gated.out" &
 client=$!
 until_true 20 test -s "$T/starts/gate.pid" || die "the script does not start"
