@@ -391,7 +391,7 @@ static void readable_cb(struct ev_loop *loop, ev_io *w, int events)
 		receive_idle(connection);
 }
 
-bool connection_awaits(const struct connection *connection)
+bool connection_awaits(struct connection *connection)
 {
 	return connection->state == CONNECTION_BUSY && !ev_is_active(&connection->writable);
 }

@@ -89,7 +89,7 @@ void connection_begin(struct connection *connection, uint64_t intended_ns, uint6
  *
  * Return: true if so
  */
-bool connection_awaits(const struct connection *connection);
+bool connection_awaits(struct connection *connection);
 
 /**
  * connection_receive() - read what came, and begin the next request if that was the answer

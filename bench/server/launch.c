@@ -27,8 +27,8 @@ static const char *const passed_on[] = {
 /* Who web servers run as; php-fpm and berth refuse to run PHP as root. */
 static const char *const users[] = {"www-data", "http", "apache", "nobody"};
 
-static void append(struct launch *launch, char *list[LAUNCH_WORDS_MAX], const char *format,
-		   va_list args)
+__attribute__((format(printf, 3, 0))) static void
+append(struct launch *launch, char *list[LAUNCH_WORDS_MAX], const char *format, va_list args)
 {
 	size_t left = sizeof(launch->text) - launch->used, count = 0;
 	int n = vsnprintf(launch->text + launch->used, left, format, args);

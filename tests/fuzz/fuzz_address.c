@@ -55,8 +55,11 @@ static void check_slot(const struct address *address, unsigned int slot)
 	size_t count = 0;
 
 	require(address_resolve(address, slot, sockets, &count, error, sizeof(error)) == 0, error);
-	require(count == 1, "not exactly one address");
-	check_again(&sockets[0]);
+	require(count == (address->kind == ADDRESS_PIPE ? 2 : 1),
+		"not exactly one address, or pair");
+	/* Of a pipe the text names one end, not what was written. */
+	if (address->kind != ADDRESS_PIPE)
+		check_again(&sockets[0]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
