@@ -47,7 +47,7 @@ struct control {
 	void *data;
 	struct listener listener;
 	ev_io accept;
-	LIST_HEAD(, control_request) requests;
+	LIST_HEAD(control_requests, control_request) requests;
 	unsigned int count;
 };
 

@@ -59,8 +59,8 @@ static struct outcome raise_from(const struct conf *conf, rlim_t soft, rlim_t ha
 
 		if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
 			_exit(CANT_LIMIT);
-		outcome.result =
-			limits_raise(conf, NULL, &outcome.original, outcome.error, sizeof(outcome.error));
+		outcome.result = limits_raise(conf, NULL, &outcome.original, outcome.error,
+					      sizeof(outcome.error));
 		(void)getrlimit(RLIMIT_NOFILE, &outcome.now);
 		n = write(pair[1], &outcome, sizeof(outcome));
 		_exit(n == sizeof(outcome) ? 0 : 2);
