@@ -78,7 +78,7 @@ static void set_defaults(struct options *o)
 			most = o->concurrencies[i];
 	/* With fewer workers than kept connections some would starve, and pipes can't be shared. */
 	if (o->workers == 0)
-		o->workers = most;
+		o->workers = options_workers(most);
 }
 
 static bool can_pipe(enum target_kind kind)

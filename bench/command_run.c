@@ -12,39 +12,41 @@
 #include "bench/server/usage.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define QUEUE_INTERVAL_MS 10
 
-static bool open_target(const struct session *s, struct target *target)
+static int open_target(const struct session *s, struct target *target)
 {
 	const struct options *o = s->options;
 	unsigned int workers = o->workers ? o->workers : 1;
 	char error[600];
-	int rc;
+	int rc = -EINVAL;
 
 	if (o->starts) {
 		const struct target_options t = {
 			.kind = o->start,
 			.transport = o->transport,
-			/* Each pair of pipes has one client. */
-			.workers = o->workers			    ? o->workers
-				   : o->transport == TRANSPORT_PIPE ? o->connections
-								    : 1,
+			.workers = o->workers,
 			.backlog = o->backlog,
 			.body_size = o->size,
 			.cpus = s->plan.placement == PLACEMENT_FREE ? NULL : &s->plan.server,
 		};
 
 		rc = target_start(&t, target, error, sizeof(error));
+	} else if (o->server_pid > 0 && kill(o->server_pid, 0) == -1 && errno == ESRCH) {
+		(void)snprintf(error, sizeof(error), "--server-pid: there is no process %d",
+			       o->server_pid);
 	} else {
 		rc = target_attach(o->address, workers, o->server_pid, target, error,
 				   sizeof(error));
 	}
 	if (rc < 0)
 		session_say("%s", error);
-	return rc == 0;
+	return rc;
 }
 
 /* Nobody moves the processes of others: what is there already runs where it runs. */
@@ -192,6 +194,19 @@ static int run_on(struct session *s, const struct target *target, struct cell *c
 	return judge(s, cell, session_report(s, &report, report_table));
 }
 
+static int load_target(struct session *s, const struct target *target, struct cell *cell,
+		       struct rounds *rounds, struct request *request)
+{
+	check_placement(s, target);
+	environment_add(&s->environment, "target", "%s", target->name);
+	if (target->version[0])
+		environment_add(&s->environment, "version", "%s", target->version);
+	if (!session_request(s->options, target->script[0] ? target->script : NULL,
+			     s->options->starts ? s->options->size : 0, request))
+		return OPTIONS_EXIT_USAGE;
+	return run_on(s, target, cell, rounds, request);
+}
+
 int command_run(struct session *session)
 {
 	struct session *s = session;
@@ -203,16 +218,12 @@ int command_run(struct session *session)
 
 	if (!cell || !rounds) {
 		session_say("out of memory");
-	} else if (open_target(s, &target)) {
-		check_placement(s, &target);
-		environment_add(&s->environment, "target", "%s", target.name);
-		if (target.version[0])
-			environment_add(&s->environment, "version", "%s", target.version);
-		if (!session_request(s->options, target.script[0] ? target.script : NULL,
-				     s->options->starts ? s->options->size : 0, &request))
-			status = OPTIONS_EXIT_USAGE;
-		else
-			status = run_on(s, &target, cell, rounds, &request);
+	} else {
+		int rc = open_target(s, &target);
+
+		status = rc == 0	 ? load_target(s, &target, cell, rounds, &request)
+			 : rc == -EINVAL ? OPTIONS_EXIT_USAGE
+					 : OPTIONS_EXIT_FAILED;
 	}
 	request_done(&request);
 	target_stop(&target);

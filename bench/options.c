@@ -3,6 +3,7 @@
 
 #include "options.h"
 
+#include "options_check.h"
 #include "options_table.h"
 #include "options_value.h"
 
@@ -275,7 +276,7 @@ static int set_rest(struct options *o, int id, const struct value *v, char *text
 		o->server_pid = (int)pid;
 		return 0;
 	case OPTION_WORKERS:
-		return set_number(v, text, 1, 1000, &o->workers);
+		return set_number(v, text, 1, OPTIONS_WORKERS_MAX, &o->workers);
 	case OPTION_BACKLOG:
 		return set_number(v, text, 1, 65535, &o->backlog);
 	case OPTION_SEED:
@@ -322,22 +323,53 @@ static int set(struct options *o, int id, const struct value *v, char *text)
 	return rc;
 }
 
+/* The entry of an option that getopt_long() has found or refused, OPTIONS_TABLE_SIZE = none. */
+static size_t find_entry(int id)
+{
+	size_t entry = 0;
+
+	while (entry < OPTIONS_TABLE_SIZE && options_table[entry].id != id)
+		entry++;
+	return entry;
+}
+
+/* How many options a word may stand for that begins with "--". */
+static unsigned int count_matches(const char *word)
+{
+	const size_t length = strcspn(word + 2, "=");
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < OPTIONS_TABLE_SIZE; i++)
+		count += strncmp(options_table[i].name, word + 2, length) == 0;
+	return count;
+}
+
 /* What getopt_long() found wrong: ':' for a missing argument. */
 static int refuse(int id, const char *word, char *error, size_t size)
 {
+	const size_t entry = optopt != 0 ? find_entry(optopt) : OPTIONS_TABLE_SIZE;
+	const char *fault = "unknown option";
 	char option[64];
 
-	if (word[0] == '-' && word[1] != '-' && optopt != 0)
-		(void)snprintf(option, sizeof(option), "-%c", optopt);
-	else
+	/* In a word with several letters it is not yet the next word that optind shows. */
+	if (optopt == 0 ||
+	    (strncmp(word, "--", 2) == 0 && entry < OPTIONS_TABLE_SIZE && count_matches(word) > 0))
 		(void)snprintf(option, sizeof(option), "%.*s", (int)strcspn(word, "="), word);
+	else
+		(void)snprintf(option, sizeof(option), "-%c", optopt);
+	if (id == ':')
+		fault = "its argument is missing";
+	else if (optopt == 0 && count_matches(word) > 1)
+		fault = "may stand for several options";
+	else if (entry < OPTIONS_TABLE_SIZE)
+		fault = "takes no argument";
 	(void)snprintf(error, size, "%s: %s; berth-bench help lists what is accepted", option,
-		       id == '?' ? "unknown option, or it takes no argument"
-				 : "its argument is missing");
+		       fault);
 	return -EINVAL;
 }
 
-static int parse_options(int argc, char *argv[], struct options *o, char *error, size_t size)
+static int parse_options(int argc, char *argv[], struct options *o, uint64_t *given, char *error,
+			 size_t size)
 {
 	struct option longs[OPTIONS_TABLE_SIZE + 1] = {{0}};
 	int id, index = -1;
@@ -349,12 +381,11 @@ static int parse_options(int argc, char *argv[], struct options *o, char *error,
 	opterr = 0;
 	while ((id = getopt_long(argc, argv, ":ht:c:d:n:", longs, &index)) != -1) {
 		struct value v = {.error = error, .size = size};
-		size_t entry = 0;
+		size_t entry;
 
 		if (id == '?' || id == ':')
 			return refuse(id, argv[optind - 1], error, size);
-		while (options_table[entry].id != id)
-			entry++;
+		entry = find_entry(id);
 		(void)snprintf(v.option, sizeof(v.option), "--%s", options_table[entry].name);
 		if (!(options_table[entry].commands & (1U << o->command))) {
 			(void)snprintf(error, size,
@@ -370,6 +401,7 @@ static int parse_options(int argc, char *argv[], struct options *o, char *error,
 		}
 		if (set(o, id, &v, optarg) != 0)
 			return -EINVAL;
+		*given |= UINT64_C(1) << entry;
 	}
 	return 0;
 }
@@ -389,33 +421,17 @@ static void set_defaults(struct options *o)
 	o->request.params = o->params;
 }
 
-/* What only all the options together can tell. */
-static int check(struct options *o, int argc, char *argv[], char *error, size_t size)
+/* What is left of the command line: the address of run. */
+static int parse_words(int argc, char *argv[], struct options *o, char *error, size_t size)
 {
-	const char *fault = NULL;
-
 	if (o->command == COMMAND_RUN && optind < argc)
 		o->address = argv[optind++];
-	if (optind < argc)
-		fault = "unexpected word; accepted are options, and one ADDRESS for run";
-	else if (o->command == COMMAND_RUN && !o->address == !o->starts)
-		fault = "run needs an ADDRESS, or --start KIND";
-	else if (o->command == COMMAND_RUN && o->concurrency_count > 1)
-		fault = "--connections: run accepts one number, compare a list";
-	else if (o->load.arrivals != LOAD_CLOSED && !(o->load.rate > 0))
-		fault = "--arrivals: needs --rate";
-	else if (o->json && o->csv && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0)
-		fault = "--json and --csv can't both go to standard output";
-	if (fault) {
-		(void)snprintf(error, size, "%s", fault);
-		return -EINVAL;
-	}
-	o->connections = o->concurrency_count > 0 ? o->concurrencies[0] : 1;
-	if (o->threads > o->connections && o->command == COMMAND_RUN)
-		o->threads = o->connections;
-	if (o->duration_ns == 0 && o->requests == 0)
-		o->duration_ns = 10 * SECOND_NS;
-	return 0;
+	if (optind == argc)
+		return 0;
+	(void)snprintf(error, size,
+		       "%.64s: unexpected word; accepted are options, and one ADDRESS for run",
+		       argv[optind]);
+	return -EINVAL;
 }
 
 static enum options_command find_command(const char *word)
@@ -424,6 +440,11 @@ static enum options_command find_command(const char *word)
 		if (strcmp(word, commands[i].name) == 0)
 			return commands[i].command;
 	return COMMANDS;
+}
+
+unsigned int options_workers(unsigned int connections)
+{
+	return connections < OPTIONS_WORKERS_MAX ? connections : OPTIONS_WORKERS_MAX;
 }
 
 const char *options_command_name(enum options_command command)
@@ -451,6 +472,7 @@ static int parse_help(int argc, char *argv[], struct options *o, char *error, si
 int options_parse(int argc, char *argv[], struct options *ret_options, char *error, size_t size)
 {
 	struct options *o = ret_options;
+	uint64_t given = 0;
 	int rc;
 
 	set_defaults(o);
@@ -468,8 +490,9 @@ int options_parse(int argc, char *argv[], struct options *ret_options, char *err
 	}
 	if (o->command == COMMAND_HELP || o->command == COMMAND_VERSION)
 		return parse_help(argc, argv, o, error, size);
-	rc = parse_options(argc, argv, o, error, size);
+	rc = parse_options(argc, argv, o, &given, error, size);
 	if (rc < 0 || o->command == COMMAND_HELP)
 		return rc;
-	return check(o, argc, argv, error, size);
+	rc = parse_words(argc, argv, o, error, size);
+	return rc < 0 ? rc : options_check(o, given, error, size);
 }

@@ -35,6 +35,9 @@ enum options_command {
 #define OPTIONS_LIST_MAX 16
 #define OPTIONS_PARAMS	 64
 
+/* Most workers of a responder that is started. */
+#define OPTIONS_WORKERS_MAX 1000
+
 /**
  * struct options - all options of all commands
  * @command:	What to do
@@ -58,7 +61,7 @@ enum options_command {
  * @expect:	What is a good answer
  * @placement:	Placement
  * @server_pid:	Root of the server's processes, 0 = find it
- * @workers:	Workers of a responder
+ * @workers:	Workers of a responder; 0 with compare = options_workers(), with an address = 1
  * @backlog:	Length of its accept queue, 0 = 511
  * @seed:	Seed
  * @requirements: Thresholds
@@ -132,6 +135,14 @@ struct options {
  * Return: 0 or -EINVAL
  */
 int options_parse(int argc, char *argv[], struct options *ret_options, char *error, size_t size);
+
+/**
+ * options_workers() - how many workers a responder has unless it is told
+ * @connections: Most connections at a time
+ *
+ * Return: as many, so that no kept connection starves, but OPTIONS_WORKERS_MAX at most
+ */
+unsigned int options_workers(unsigned int connections);
 
 /**
  * options_help() - print how a command is used

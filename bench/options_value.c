@@ -66,7 +66,9 @@ static double with_unit(const char *text, const char *const names[], const doubl
 	char *end;
 	double number = strtod(text, &end);
 
-	if (!isdigit((unsigned char)text[0]) || !isfinite(number))
+	/* strtod() knows more than people mean: 0x10, 1e3, infinity. */
+	if (!isdigit((unsigned char)text[0]) || !isfinite(number) ||
+	    (size_t)(end - text) != strspn(text, "0123456789."))
 		return -1;
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(end, names[i]) == 0)

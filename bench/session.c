@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 volatile sig_atomic_t session_stop;
@@ -120,6 +121,27 @@ char *session_line(int argc, char *argv[])
 	return NULL;
 }
 
+/* Two reports in one file would be none. */
+static bool is_one_file(FILE *one, FILE *other)
+{
+	struct stat a, b;
+
+	return one && other && fstat(fileno(one), &a) == 0 && fstat(fileno(other), &b) == 0 &&
+	       S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool open_files(struct session *s)
+{
+	const struct options *o = s->options;
+
+	if (!open_file(o->json, "json", &s->json) || !open_file(o->csv, "csv", &s->csv))
+		return false;
+	if (!is_one_file(s->json, s->csv))
+		return true;
+	session_say("--csv: it is the file of --json; accepted is another one");
+	return false;
+}
+
 bool session_open(const struct options *options, const char *command, struct session *ret_session)
 {
 	struct session *s = ret_session;
@@ -130,7 +152,7 @@ bool session_open(const struct options *options, const char *command, struct ses
 		session_say("--placement: split needs two CPUs; accepted are same and free here");
 		return false;
 	}
-	if (!open_file(options->json, "json", &s->json) || !open_file(options->csv, "csv", &s->csv))
+	if (!open_files(s))
 		return false;
 	environment_read(&s->environment);
 	environment_add(&s->environment, "seed", "%llu", (unsigned long long)options->seed);
@@ -160,6 +182,7 @@ bool session_request(const struct options *options, const char *script, size_t b
 	char *memory = NULL;
 	char query[40], error[400];
 	bool done = false;
+	int rc;
 
 	/* The command line goes before the file, and the file before what is usual. */
 	if (options->data && !read_data(options->data, &request, &memory))
@@ -177,13 +200,15 @@ bool session_request(const struct options *options, const char *script, size_t b
 		(void)snprintf(query, sizeof(query), "size=%zu", body_size);
 		request.query = query;
 	}
-	if (!request.script) {
+	if (!request.script || request.script[0] == '\0') {
 		session_say("--script PATH is needed: the SCRIPT_FILENAME of what to ask for");
 		goto out;
 	}
-	done = request_make(&request, ret_request) == 0;
-	if (!done)
-		session_say("out of memory");
+	rc = request_make(&request, ret_request);
+	if (rc < 0)
+		session_say("the request can't be made: %s",
+			    rc == -EINVAL ? "it is too long for FastCGI" : strerror(-rc));
+	done = rc == 0;
 out:
 	request_file_done(&file);
 	free(memory);

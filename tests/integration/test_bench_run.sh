@@ -104,6 +104,11 @@ bench run -n 3 --script "$noise" --json "$T/j" "$one"
 equal "standard error is no failure" "$STATUS" 0
 check "but it is counted" test "$(value "$T/j" cells 0 total stderr_bytes)" -ge 15
 
+# As many workers as connections are what starts, so nobody starves.
+bench run -n 200 -c 8 --start null --json "$T/j"
+equal "started, 8 connections: status" "$STATUS" 0
+equal "started, 8 connections: all served" "$(value "$T/j" cells 0 total connections_made)" 8
+
 # Thresholds.
 bench run -n 20 --script "$count" --require 'failures=0' --require 'p99<10s' --require 'rate>1' "$one"
 equal "thresholds that are met" "$STATUS" 0
@@ -163,6 +168,12 @@ usage() {
 }
 usage 'accepted are compare, run' walk
 usage 'run needs an ADDRESS' run
+usage 'no port; accepted are' run --script /x 1.2.3.4
+usage 'must start with' run --script /x some/path
+usage 'there is no process' run --script /x --server-pid 2147483647 /x
+usage 'over pipes' run --start php-fpm --transport pipe
+usage '--script PATH is needed' run --script "" "$one"
+usage '--csv: it is the file of --json' run --json "$T/one" --csv "$T/./one" --script /x "$one"
 usage '--connections: .* accepted is a number from 1' run -c 0 /x
 usage '--require: .*unit' run --require 'p99<5' /x
 usage '--script PATH is needed' run "$one"

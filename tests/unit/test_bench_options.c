@@ -46,10 +46,22 @@ static void test_refused(void **state)
 		{{"run", "/x", "/y"}, "unexpected word"},
 		{{"floor", "/x"}, "unexpected word"},
 		{{"run", "/x", "--nosuch"}, "--nosuch: unknown option"},
+		{{"run", "/x", "-xc"}, "-x: unknown option"},
+		{{"run", "--new", "-x"}, "-x: unknown option"},
+		{{"run", "/x", "--keep=yes"}, "--keep: takes no argument"},
+		{{"run", "/x", "--help=yes"}, "--help: takes no argument"},
+		{{"run", "/x", "--split=1"}, "--split: may stand for several options"},
+		{{"run", "/x", "-c"}, "-c: its argument is missing"},
 		{{"run", "/x", "--rate"}, "--rate: its argument is missing"},
 		{{"run", "/x", "--rate", "0"}, "--rate: '0' is not accepted; accepted is a number"},
 		{{"run", "/x", "--rate", "nan"}, "--rate: 'nan' is not accepted"},
 		{{"run", "/x", "--arrivals", "poisson"}, "--arrivals: needs --rate"},
+		{{"run", "/x", "--max-queue", "9"}, "--max-queue: needs --rate"},
+		{{"run", "/x", "--transport", "tcp"}, "--transport: needs --start"},
+		{{"run", "/x", "--size", "100"}, "--size: needs --start"},
+		{{"run", "/x", "--backlog", "9"}, "--backlog: needs --start"},
+		{{"run", "--start", "null", "--server-pid", "1"},
+		 "--server-pid: is for an ADDRESS"},
 		{{"run", "/x", "--arrivals", "x"}, "accepted is poisson or constant"},
 		{{"run", "/x", "-c", "0"}, "--connections: '0' is not accepted"},
 		{{"run", "/x", "-c", "1,2"}, "--connections: run accepts one number"},
@@ -60,6 +72,8 @@ static void test_refused(void **state)
 		{{"run", "/x", "-d", "0"}, "--duration: '0' is not accepted"},
 		{{"run", "/x", "--size", "1.5"},
 		 "--size: '1.5' is not accepted; accepted is a size"},
+		{{"run", "/x", "--size", "0x10"}, "--size: '0x10' is not accepted"},
+		{{"run", "/x", "--timeout", "1e3"}, "--timeout: '1e3' is not accepted"},
 		{{"run", "/x", "--size", "2000M"}, "--size: '2000M' is not accepted"},
 		{{"run", "/x", "--param", "=x"},
 		 "--param: '=x' is not accepted; accepted is NAME="},
@@ -98,8 +112,8 @@ static void test_refused(void **state)
 static void test_run(void **state)
 {
 	static const char *const words[WORDS] = {
-		"run", "--rate=250.5", "-c8",	"/run/x.sock", "-t",
-		"2",   "-d",	       "500ms", "--size=64k",  "--on-eagain=retry=20"};
+		"run", "--rate=250.5", "-c8",	"/run/x.sock",	       "-t",
+		"2",   "-d",	       "500ms", "--on-eagain=retry=20"};
 	static struct options o;
 	char error[400];
 
@@ -111,7 +125,6 @@ static void test_run(void **state)
 	assert_int_equal(o.threads, 2);
 	assert_int_equal(o.duration_ns, 500000000);
 	assert_int_equal(o.requests, 0);
-	assert_int_equal(o.size, 65536);
 	assert_int_equal(o.load.arrivals, LOAD_POISSON);
 	assert_true(o.load.rate == 250.5);
 	assert_true(o.keep);
@@ -119,8 +132,8 @@ static void test_run(void **state)
 
 static void test_run_defaults(void **state)
 {
-	static const char *const words[WORDS] = {"run", "--start", "null",    "-t",
-						 "4",	"--new",   "--param", "A=B=C"};
+	static const char *const words[WORDS] = {"run",	  "--start", "null",  "-t",	   "4",
+						 "--new", "--param", "A=B=C", "--size=64k"};
 	static struct options o;
 	char error[400];
 
@@ -128,6 +141,9 @@ static void test_run_defaults(void **state)
 	assert_int_equal(parse(words, &o, error, sizeof(error)), 0);
 	assert_null(o.address);
 	assert_int_equal(o.start, TARGET_NULL);
+	assert_int_equal(o.size, 65536);
+	/* One for each connection, or some would starve. */
+	assert_int_equal(o.workers, 1);
 	assert_int_equal(o.duration_ns, UINT64_C(10000000000));
 	/* More threads than connections would have nothing to do. */
 	assert_int_equal(o.threads, 1);
@@ -135,6 +151,28 @@ static void test_run_defaults(void **state)
 	assert_int_equal(o.request.param_count, 1);
 	assert_string_equal(o.request.params[0].name, "A");
 	assert_string_equal(o.request.params[0].value, "B=C");
+}
+
+static void test_workers(void **state)
+{
+	static const struct {
+		const char *words[WORDS];
+		unsigned int workers;
+	} rows[] = {
+		{{"run", "--start", "null", "-c", "16"}, 16},
+		{{"run", "--start", "null", "-c", "16", "--workers", "2"}, 2},
+		{{"run", "--start", "null", "-c", "5000"}, 1000},
+		{{"run", "/x", "-c", "16"}, 0},
+		{{"compare", "-c", "16"}, 0},
+	};
+	static struct options o;
+	char error[400];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(parse(rows[i].words, &o, error, sizeof(error)), 0);
+		assert_int_equal(o.workers, rows[i].workers);
+	}
 }
 
 static void test_compare(void **state)
@@ -247,9 +285,13 @@ static void test_request_file_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	     cmocka_unit_test(test_run),
-		cmocka_unit_test(test_run_defaults), cmocka_unit_test(test_compare),
-		cmocka_unit_test(test_request_file), cmocka_unit_test(test_request_file_errors),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_run),
+		cmocka_unit_test(test_run_defaults),
+		cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_request_file),
+		cmocka_unit_test(test_request_file_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
