@@ -57,6 +57,11 @@ struct conf_builder *conf_builder_new(conf_report_fn report, void *data)
 	return builder;
 }
 
+const char *conf_builder_control(const struct conf_builder *builder)
+{
+	return builder->conf->control;
+}
+
 void conf_builder_free(struct conf_builder *builder)
 {
 	struct conf_section *next;

@@ -191,6 +191,14 @@ struct conf_builder;
 struct conf_builder *conf_builder_new(conf_report_fn report, void *data);
 
 /**
+ * conf_builder_control() - the control socket that what was read so far names
+ * @builder:	Builder, before conf_builder_finish()
+ *
+ * Return: as in struct conf; whatever else is wrong with the configuration
+ */
+const char *conf_builder_control(const struct conf_builder *builder);
+
+/**
  * conf_builder_free() - drop a builder and what it built
  * @builder:	Builder, may be NULL
  */

@@ -40,7 +40,7 @@ static int parse(int argc, char *argv[], struct options *options)
 
 	*options = (struct options){.verb = argv[0], .argument = ""};
 	while ((option = getopt_long(argc, argv, "+c:", longs, NULL)) != -1) {
-		if (option == 'j' && strcmp(argv[0], "status") == 0)
+		if (option == 'j')
 			options->json = true;
 		else if (option == 'c')
 			options->conf_path = optarg;
@@ -48,6 +48,10 @@ static int parse(int argc, char *argv[], struct options *options)
 			options->control = optarg;
 		else
 			return -EINVAL;
+	}
+	if (options->json && strcmp(argv[0], "status") != 0) {
+		(void)fprintf(stderr, "berth: %s takes no --json\n", argv[0]);
+		return -EINVAL;
 	}
 	if (optind < argc) {
 		(void)fprintf(stderr,
@@ -68,20 +72,24 @@ static void ignore(void *data, enum conf_severity severity, const char *text)
 	(void)data, (void)severity, (void)text;
 }
 
-/* The socket that a configuration names; what else is wrong with it does not matter here. */
+/*
+ * The socket that a configuration names, to be freed. What else is wrong with it does not matter:
+ * it is the running berth that says so when it is asked to reload.
+ */
 static char *socket_of(const char *conf_path)
 {
-	const struct conf_rules rules = {.euid = geteuid(), .allow_root = true};
 	struct conf_builder *builder = conf_builder_new(ignore, NULL);
-	struct conf *conf = NULL;
+	const char *control;
 	char *path = NULL;
 
 	if (!builder)
 		return NULL;
 	conf_builder_read(builder, conf_path);
-	if (conf_builder_finish(builder, &rules, &conf) == 0 && conf->control)
-		path = strdup(conf->control);
-	conf_free(conf);
+	control = conf_builder_control(builder);
+	if (!control && strcmp(conf_path, COMMAND_CONF_DEFAULT) == 0)
+		control = CONTROL_DEFAULT;
+	if (control)
+		path = strdup(control);
 	conf_builder_free(builder);
 	return path;
 }

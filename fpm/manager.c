@@ -205,7 +205,6 @@ static void open_log(struct manager *m)
 	/* It watches the old descriptor; the next line that waits starts it again. */
 	ev_io_stop(m->loop, &m->log_writable);
 	result = log_open(conf->error_log, conf->log_level);
-
 	if (result < 0)
 		log_error("error_log %s can't be opened, the old one goes on: %s", conf->error_log,
 			  strerror(-result));

@@ -67,6 +67,9 @@ pools 3 'nosuch = 1'
 berth reload 2>"$T/said"
 equal "a reload that fails: status" $? 1
 check "and why" grep -q 'nothing was changed: .*berth.conf:.*nosuch' "$T/said"
+"$BERTH" reload -c "$T/berth.conf" 2>"$T/said"
+equal "the same, found by that configuration: status" $? 1
+check "and why, too" grep -q 'nothing was changed: .*berth.conf:.*nosuch' "$T/said"
 pools 3
 sed -i 's|^program.*|program = /bin/false|' "$T/berth.conf"
 berth reload 2>"$T/said"
@@ -83,6 +86,9 @@ equal "five at once" "$(cat "$T"/reload-?)" "$(printf 'fine\n%.0s' 1 2 3 4 5)"
 # What is wrong.
 berth status --nosuch 2>"$T/said"
 equal "a wrong option" $? 100
+berth reload --json 2>"$T/said"
+equal "an option of another verb" $? 100
+check "which says so" grep -q 'reload takes no --json' "$T/said"
 berth reload www 2>"$T/said"
 equal "a word too many" $? 100
 "$BERTH" status --control "$T/nobody.sock" 2>"$T/said"
