@@ -5,23 +5,6 @@
 
 #include <math.h>
 
-static const struct {
-	const char *name;
-	enum cell_figure figure;
-} figures[] = {
-	{"rate", CELL_RATE},
-	{"p50_us", CELL_P50},
-	{"p90_us", CELL_P90},
-	{"p99_us", CELL_P99},
-	{"p999_us", CELL_P999},
-	{"server_cpu_us", CELL_SERVER_CPU},
-	{"client_cpu_us", CELL_CLIENT_CPU},
-	{"machine_cpu_us", CELL_MACHINE_CPU},
-	{"client_share", CELL_CLIENT_SHARE},
-	{"switches", CELL_SWITCHES},
-	{"queue_mean", CELL_QUEUE_MEAN},
-};
-
 /* Quoted whatever it is: names may hold commas. */
 static void write_text(FILE *out, const char *text)
 {
@@ -53,8 +36,8 @@ static void write_round(FILE *out, const struct cell *cell, size_t number)
 		      cell->keep, cell->connections, cell->body_size, cell->control, number + 1,
 		      round->dirty, (unsigned long long)round->failures, round->queue_deepest,
 		      (unsigned long long)round->overflows);
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		write_number(out, cell_figure(round, figures[i].figure));
+	for (size_t i = 0; i < REPORT_FIGURES; i++)
+		write_number(out, cell_figure(round, report_figures[i].figure));
 	(void)fputc('\n', out);
 }
 
@@ -63,8 +46,8 @@ static void write_cells(FILE *out, const struct rounds *rounds)
 	(void)fputs("cell,target,transport,keep,connections,body_size,control,round,dirty,failures,"
 		    "queue_deepest,overflows",
 		    out);
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		(void)fprintf(out, ",%s", figures[i].name);
+	for (size_t i = 0; i < REPORT_FIGURES; i++)
+		(void)fprintf(out, ",%s", report_figures[i].name);
 	(void)fputc('\n', out);
 	for (size_t i = 0; i < rounds->cell_count; i++) {
 		for (size_t round = 0; round < CELL_ROUNDS_MAX; round++) {

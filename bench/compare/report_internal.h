@@ -5,6 +5,19 @@
 
 #include "bench/compare/report.h"
 
+#define REPORT_FIGURES 11
+
+/**
+ * struct report_figure - what JSON and CSV say of a round
+ * @name:	Key, or heading of the column
+ * @figure:	Figure
+ */
+struct report_figure {
+	const char *name;
+	enum cell_figure figure;
+};
+extern const struct report_figure report_figures[REPORT_FIGURES];
+
 /**
  * report_wrap() - write a text in lines of at most REPORT_WIDTH columns
  * @out:	Where to

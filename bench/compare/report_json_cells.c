@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The JSON report: cells. */
 
+#include "report_internal.h"
 #include "report_json.h"
 
 #include "bench/compare/stall.h"
@@ -96,31 +97,15 @@ static json_t *make_total(const struct load_result *total)
 
 static json_t *make_round(const struct cell_round *round, size_t number)
 {
-	static const struct {
-		const char *name;
-		enum cell_figure figure;
-	} figures[] = {
-		{"rate", CELL_RATE},
-		{"p50_us", CELL_P50},
-		{"p90_us", CELL_P90},
-		{"p99_us", CELL_P99},
-		{"p999_us", CELL_P999},
-		{"server_cpu_us", CELL_SERVER_CPU},
-		{"client_cpu_us", CELL_CLIENT_CPU},
-		{"machine_cpu_us", CELL_MACHINE_CPU},
-		{"client_share", CELL_CLIENT_SHARE},
-		{"switches", CELL_SWITCHES},
-		{"queue_mean", CELL_QUEUE_MEAN},
-	};
 	json_t *object = json_pack(
 		"{s:i, s:b, s:o, s:i, s:o}", "round", (int)number, "dirty", (int)round->dirty,
 		"failures", report_json_integer(round->failures), "queue_deepest",
 		(int)round->queue_deepest, "overflows", report_json_integer(round->overflows));
 
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+	for (size_t i = 0; i < REPORT_FIGURES; i++)
 		(void)json_object_set_new(
-			object, figures[i].name,
-			report_json_number(cell_figure(round, figures[i].figure)));
+			object, report_figures[i].name,
+			report_json_number(cell_figure(round, report_figures[i].figure)));
 	return object;
 }
 
