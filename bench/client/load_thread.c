@@ -99,10 +99,15 @@ static bool take_ticket(struct load_shared *shared)
 /* Whether one more request may be begun at that time; it has its ticket then. */
 static bool may_begin(struct load_thread *thread, uint64_t at_ns)
 {
-	if (thread->over || at_ns >= thread->end_ns || is_stopped(thread) ||
-	    !take_ticket(thread->shared))
-		thread->over = true;
-	return !thread->over;
+	if (thread->over)
+		return false;
+	if (at_ns < thread->end_ns && !is_stopped(thread) && take_ticket(thread->shared))
+		return true;
+	thread->over = true;
+	/* What waits in the queue may need any number of turns, so the last ticket is an end, too. */
+	if (at_ns < thread->end_ns)
+		thread->end_ns = at_ns;
+	return false;
 }
 
 static void begin(struct load_thread *thread, uint64_t due_ns, uint64_t now_ns)

@@ -66,6 +66,26 @@ static size_t fastest(const struct rounds *rounds, const struct cell *like, bool
 	return best;
 }
 
+/* Another pair of the same transports, in another size or with more connections, was decided. */
+static bool is_decided_elsewhere(const struct rounds *rounds, const struct verdicts *verdicts,
+				 size_t index)
+{
+	const struct pair *pair = &rounds->pairs[index];
+	const struct cell *a = &rounds->cells[pair->a];
+	const struct cell *b = &rounds->cells[pair->b];
+
+	for (size_t i = 0; i < rounds->pair_count; i++) {
+		const struct cell *c = &rounds->cells[rounds->pairs[i].a];
+		const struct cell *d = &rounds->cells[rounds->pairs[i].b];
+
+		if (rounds->pairs[i].kind == PAIR_TRANSPORT && c->keep == a->keep &&
+		    c->transport == a->transport && d->transport == b->transport &&
+		    verdicts->list[i].verdict != VERDICT_UNKNOWN)
+			return true;
+	}
+	return false;
+}
+
 static void say_pair(const struct rounds *rounds, struct verdicts *verdicts, size_t index,
 		     const char *mode)
 {
@@ -79,8 +99,11 @@ static void say_pair(const struct rounds *rounds, struct verdicts *verdicts, siz
 	char share[UNITS_TEXT_MAX];
 
 	if (verdict->verdict == VERDICT_UNKNOWN) {
-		say(verdicts, "%s: %s and %s can't be told apart by this measurement.", mode,
-		    transport_name(fast->transport), transport_name(slow->transport));
+		say(verdicts, "%s: %s and %s can't be told apart by this measurement%s.", mode,
+		    transport_name(fast->transport), transport_name(slow->transport),
+		    is_decided_elsewhere(rounds, verdicts, index)
+			    ? " with the least work; others are decided above"
+			    : "");
 	} else if (verdict->verdict == VERDICT_SAME) {
 		say(verdicts, "%s: it does not matter whether %s or %s.", mode,
 		    transport_name(fast->transport), transport_name(slow->transport));

@@ -15,15 +15,19 @@
 
 #define AGE_S 3600
 
-int folder_make(char *ret_path, size_t size)
+const char *folder_parent(void)
 {
 	const char *parent = getenv("TMPDIR");
+
+	return parent && parent[0] == '/' ? parent : "/tmp";
+}
+
+int folder_make(char *ret_path, size_t size)
+{
 	char path[256];
 	int n, error;
 
-	if (!parent || parent[0] != '/')
-		parent = "/tmp";
-	n = snprintf(path, sizeof(path), "%s/berth-bench.XXXXXX", parent);
+	n = snprintf(path, sizeof(path), "%s/berth-bench.XXXXXX", folder_parent());
 	if (n < 0 || (size_t)n >= sizeof(path) || (size_t)n >= size)
 		return -ENAMETOOLONG;
 	if (!mkdtemp(path))

@@ -6,7 +6,12 @@
 #include <stddef.h>
 
 /**
- * folder_make() - make a new one below $TMPDIR, or /tmp
+ * folder_parent() - below what folders are made: $TMPDIR if it is absolute, otherwise /tmp
+ */
+const char *folder_parent(void);
+
+/**
+ * folder_make() - make a new one below folder_parent()
  * @ret_path:	Set on success
  * @size:	Bytes of @ret_path
  *

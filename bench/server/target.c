@@ -135,7 +135,8 @@ int target_start(const struct target_options *options, struct target *ret_target
 		return ret;
 	ret = folder_make(target.folder, sizeof(target.folder));
 	if (ret < 0) {
-		(void)snprintf(error, size, "no folder can be made: %s", strerror(-ret));
+		(void)snprintf(error, size, "no folder can be made in %s (TMPDIR): %s",
+			       folder_parent(), strerror(-ret));
 		return ret;
 	}
 	launch_init(&launch, options, target.folder);

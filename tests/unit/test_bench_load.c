@@ -316,6 +316,32 @@ static void open_loop_overload(void **state)
 	fixture_stop(&server);
 }
 
+/* A responder that never answers: what waits behind it is not tried once more for each timeout. */
+static void open_loop_by_count_ends_one_timeout_after_the_last_arrival(void **state)
+{
+	static struct fixture_server server;
+	struct load_options options;
+	struct load_result *result;
+
+	(void)state;
+	server = (struct fixture_server){.serve = NULL};
+	fixture_start(&server, TRANSPORT_UNIX);
+	options = fixture_options(&server);
+	options.arrivals = LOAD_CONSTANT;
+	options.rate = 1000;
+	options.max_queue = 1000;
+	options.requests = 200;
+	options.timeout_ns = 100 * MS;
+	result = fixture_load(&options);
+	assert_int_equal(result->arrivals, 200);
+	assert_int_equal(result->answered, 0);
+	assert_int_equal(failures_total(&result->failures), 200);
+	/* One connection: two time out while requests arrive, and one or two after that. */
+	assert_true(result->failures.count[FAILURE_DEADLINE] >= 150);
+	test_free(result);
+	fixture_stop(&server);
+}
+
 /* One stall: the open loop sees all whom it hit, the closed one a single slow answer. */
 static void stall_is_seen_by_the_open_loop(void **state)
 {
@@ -465,6 +491,7 @@ int main(void)
 		cmocka_unit_test(open_loop_arrivals),
 		cmocka_unit_test(open_loop_with_equal_gaps),
 		cmocka_unit_test(open_loop_overload),
+		cmocka_unit_test(open_loop_by_count_ends_one_timeout_after_the_last_arrival),
 		cmocka_unit_test(stall_is_seen_by_the_open_loop),
 		cmocka_unit_test(stopped),
 		cmocka_unit_test(merging),

@@ -12,6 +12,7 @@
 
 #include "bench/compare/units.h"
 #include "bench/compare/verdict.h"
+#include "bench/compare/verdict_internal.h"
 #include "compare_fixture.h"
 
 static void test_units(void **state)
@@ -291,6 +292,36 @@ static void test_summary(void **state)
 	fixture_free(fixture);
 }
 
+/* Sizes that were decided stand in the list above; the summary is not to deny it. */
+static void test_undecided_in_one_size_only(void **state)
+{
+	struct compare_fixture *fixture = fixture_make(15, 1, 0.003);
+	struct verdict list[PAIRS_MAX] = {{0}};
+	struct verdicts verdicts = {.list = list};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		fixture->cells[i].keep = true;
+		fixture->cells[i].body_size = 9000;
+	}
+	fixture->rounds.pair_count =
+		pairs_make(fixture->cells, FIXTURE_CELLS, fixture->rounds.pairs);
+	for (size_t i = 0; i < fixture->rounds.pair_count; i++)
+		list[i].verdict = VERDICT_UNKNOWN;
+	verdict_sum_up(&fixture->rounds, &verdicts);
+	assert_true(has(&verdicts, true, "can't be told apart by this measurement."));
+	verdicts.summary_count = 0;
+	for (size_t i = 0; i < fixture->rounds.pair_count; i++) {
+		if (fixture->cells[fixture->rounds.pairs[i].a].body_size == 9000)
+			list[i].verdict = VERDICT_SAME;
+	}
+	verdict_sum_up(&fixture->rounds, &verdicts);
+	assert_true(has(&verdicts, true,
+			"can't be told apart by this measurement with the least work; others are "
+			"decided above."));
+	fixture_free(fixture);
+}
+
 static void test_drift_is_said(void **state)
 {
 	struct compare_fixture *fixture = fixture_make(15, 2, 0.003);
@@ -360,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_sentences_of_targets),
 		cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_undecided_in_one_size_only),
 		cmocka_unit_test(test_drift_is_said),
 		cmocka_unit_test(test_refusal),
 		cmocka_unit_test(test_control_excludes_one),
