@@ -29,6 +29,9 @@
 /* What is left of the budget for the report and the end. */
 #define REPORT_NS UINT64_C(1000000000)
 
+/* Shorter slices measure interruptions. */
+#define SLICE_LEAST_NS UINT64_C(500000000)
+
 static const enum target_kind default_kinds[] = {TARGET_BERTH};
 static const enum transport default_transports[] = {TRANSPORT_UNIX, TRANSPORT_TCP, TRANSPORT_PIPE};
 static const bool default_modes[] = {false, true};
@@ -279,6 +282,7 @@ static bool measure(struct comparison *c)
 	struct rounds_options options = {.load = c->o.load,
 					 .rounds = c->o.rounds,
 					 .precision = c->o.precision,
+					 .slice_least_ns = SLICE_LEAST_NS,
 					 .plan = &c->session->plan,
 					 .seed = c->o.seed,
 					 .stop = &session_stop,

@@ -71,12 +71,13 @@ static json_t *make_options(const struct rounds_options *options)
 	/* A string, as many readers of JSON keep 53 bits of a number. */
 	(void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)options->seed);
 	return json_pack(
-		"{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:b, s:b, s:o}", "seed", seed,
-		"rounds", (int)options->rounds, "rounds_max", (int)options->rounds_max, "precision",
-		report_json_number(options->precision), "budget_s",
+		"{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:b, s:b, s:o}", "seed",
+		seed, "rounds", (int)options->rounds, "rounds_max", (int)options->rounds_max,
+		"precision", report_json_number(options->precision), "budget_s",
 		report_json_number((double)options->budget_ns / 1e9), "slice_requests",
 		report_json_integer(options->slice_requests), "slice_s",
-		report_json_number((double)options->slice_ns / 1e9), "threads",
+		report_json_number((double)options->slice_ns / 1e9), "slice_least_s",
+		report_json_number((double)options->slice_least_ns / 1e9), "threads",
 		(int)(options->load.threads > 0 ? options->load.threads : 1), "arrivals",
 		arrivals[options->load.arrivals], "rate", report_json_number(options->load.rate),
 		"nodelay", (int)options->load.nodelay, "quickack", (int)options->load.quickack,

@@ -24,10 +24,25 @@ static const char *arrivals_text(const struct load_options *load, char *buffer, 
 	return buffer;
 }
 
+static const char *slice_text(const struct rounds_options *options, char *buffer, size_t size)
+{
+	const unsigned long long requests = options->slice_requests;
+	const double least_s = (double)options->slice_least_ns / 1e9;
+	const double most_s = (double)options->slice_ns / 1e9;
+
+	if (least_s > 0)
+		(void)snprintf(buffer, size, "%llu requests and %.2g s, %.3g s at most,", requests,
+			       least_s, most_s);
+	else
+		(void)snprintf(buffer, size, "%llu requests or %.3g s", requests, most_s);
+	return buffer;
+}
+
 static void write_plan(FILE *out, const struct rounds *rounds)
 {
 	const struct rounds_options *options = &rounds->options;
 	char arrivals[80];
+	char slice[80];
 	char text[240];
 
 	(void)arrivals_text(&options->load, arrivals, sizeof(arrivals));
@@ -35,14 +50,13 @@ static void write_plan(FILE *out, const struct rounds *rounds)
 		(void)snprintf(text, sizeof(text), "%s, seed %llu", arrivals,
 			       (unsigned long long)options->seed);
 	else
-		(void)snprintf(
-			text, sizeof(text),
-			"%u rounds of %zu cells in random order, seed %llu; %llu requests or "
-			"%.3g s a cell and round; %s; %.1f s in all",
-			rounds->done, rounds->cell_count, (unsigned long long)options->seed,
-			(unsigned long long)options->slice_requests,
-			(double)options->slice_ns / 1e9, arrivals,
-			(double)rounds->elapsed_ns / 1e9);
+		(void)snprintf(text, sizeof(text),
+			       "%u rounds of %zu cells in random order, seed %llu; %s a cell and "
+			       "round; %s; "
+			       "%.1f s in all",
+			       rounds->done, rounds->cell_count, (unsigned long long)options->seed,
+			       slice_text(options, slice, sizeof(slice)), arrivals,
+			       (double)rounds->elapsed_ns / 1e9);
 	report_wrap(out, "  measured        ", "                  ", text);
 }
 

@@ -282,6 +282,7 @@ int rounds_run(struct cell *cells, size_t count, const struct rounds_options *op
 	if (order != NULL && runner.cells != NULL && runner.result != NULL)
 		status = rounds_warm_up(&runner);
 	if (status == 0) {
+		rounds_size_slices(&runner);
 		run_all(&runner, order);
 		read_memory(ret_rounds);
 		ret_rounds->elapsed_ns = rounds_clock_ns() - runner.start_ns;

@@ -56,6 +56,8 @@ struct rounds_progress {
  *		no limit
  * @slice_requests: Answers of a slice that are recorded: 300
  * @slice_ns:	Longest time of a slice: 2 s
+ * @slice_least_ns: A slice takes about that time at least, whatever @slice_requests says, unless half
+ *		of the budget is too little for that: none. rounds_run() sets it to what was used
  * @warm_up_ns:	Longest warm-up of all cells together: 10 s, at most a quarter of the budget
  * @plan:	Where client and server run: the threads' CPUs unless @load has some, and whether
  *		pressure on a CPU is somebody else's; NULL = not known
@@ -72,6 +74,7 @@ struct rounds_options {
 	uint64_t budget_ns;
 	uint64_t slice_requests;
 	uint64_t slice_ns;
+	uint64_t slice_least_ns;
 	uint64_t warm_up_ns;
 	const struct placement_plan *plan;
 	uint64_t seed;

@@ -9,10 +9,12 @@
  * struct runner_cell - what is known of a cell while it is measured
  * @speed:	Answers a nanosecond during the warm-up, 0 = none came
  * @silent:	Rounds in a row without an answer
+ * @requests:	Answers of a slice that are recorded
  */
 struct runner_cell {
 	double speed;
 	unsigned int silent;
+	uint64_t requests;
 };
 
 /**
@@ -68,6 +70,12 @@ void rounds_tell(const struct runner *runner, enum rounds_phase phase, unsigned 
  * Return: 0, or the negative errno of the last cell if no load could be made on any
  */
 int rounds_warm_up(struct runner *runner);
+
+/**
+ * rounds_size_slices() - decide how many answers make a slice of each cell
+ * @runner:	Run, after the warm-up
+ */
+void rounds_size_slices(struct runner *runner);
 
 /**
  * rounds_slice() - measure a cell and file it

@@ -64,10 +64,10 @@ static struct load_options make_load(const struct runner *runner, const struct c
 	return load;
 }
 
-static uint64_t choose_skip(const struct rounds_options *options, double speed)
+static uint64_t choose_skip(const struct rounds_options *options, const struct runner_cell *cell)
 {
-	const double wanted = fmax(SKIP_LEAST, SKIP_SHARE * (double)options->slice_requests);
-	const double expected = speed * (double)options->slice_ns;
+	const double wanted = fmax(SKIP_LEAST, SKIP_SHARE * (double)cell->requests);
+	const double expected = cell->speed * (double)options->slice_ns;
 
 	return (uint64_t)fmin(wanted, SKIP_MOST_SHARE * expected);
 }
@@ -227,10 +227,38 @@ static void file_slice(struct runner *runner, size_t index, unsigned int round,
 		note_silence(runner, index, round);
 }
 
+/*
+ * A few hundred quick answers are over in some milliseconds, in which a single interruption is worth
+ * more than what is to be measured. Half of the budget is left to further rounds.
+ */
+void rounds_size_slices(struct runner *runner)
+{
+	struct rounds_options *options = &runner->rounds->options;
+	const uint64_t slices = (uint64_t)options->rounds * runner->rounds->cell_count;
+	const uint64_t spent_ns = rounds_clock_ns() - runner->start_ns;
+	uint64_t least_ns = options->slice_least_ns;
+
+	if (least_ns > options->slice_ns)
+		least_ns = options->slice_ns;
+	if (options->budget_ns > 0) {
+		const uint64_t left_ns =
+			options->budget_ns > spent_ns ? options->budget_ns - spent_ns : 0;
+
+		if (least_ns > left_ns / 2 / slices)
+			least_ns = left_ns / 2 / slices;
+	}
+	options->slice_least_ns = least_ns;
+	for (size_t i = 0; i < runner->rounds->cell_count; i++) {
+		struct runner_cell *cell = &runner->cells[i];
+
+		cell->requests = (uint64_t)fmax((double)options->slice_requests,
+						cell->speed * (double)least_ns);
+	}
+}
+
 void rounds_slice(struct runner *runner, size_t index, unsigned int round)
 {
 	const struct rounds_options *options = &runner->rounds->options;
-	const double speed = runner->cells[index].speed;
 	struct cell *cell = &runner->rounds->cells[index];
 	struct load_options load = make_load(runner, cell, round);
 	struct queue_watch *watch = NULL;
@@ -242,9 +270,9 @@ void rounds_slice(struct runner *runner, size_t index, unsigned int round)
 	uint64_t began_ns;
 	int status;
 
-	load.requests = options->slice_requests;
+	load.requests = runner->cells[index].requests;
 	load.duration_ns = options->slice_ns;
-	load.skip = choose_skip(options, speed);
+	load.skip = choose_skip(options, &runner->cells[index]);
 	memset(runner->result, 0, sizeof(*runner->result));
 	/* One connection never queues behind another one; watching costs a little. */
 	if (cell->connections > 1)

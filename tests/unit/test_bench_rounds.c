@@ -172,6 +172,25 @@ static void test_order(void **state)
 	assert_true(differs);
 }
 
+/* Quick answers make longer slices, as far as half of the budget goes. */
+static void test_slices_are_lengthened(void **state)
+{
+	struct play *play = *state;
+
+	play->options.slice_least_ns = UINT64_C(50000000);
+	run(play);
+	assert_int_equal(play->rounds.options.slice_least_ns, 50000000);
+	for (size_t i = 0; i < CELLS; i++) {
+		/* The same number in each round, so that rounds can be compared. */
+		assert_true(play->cells[i].total->answered > UINT64_C(3) * REQUESTS);
+		assert_int_equal(play->cells[i].total->answered % 3, 0);
+	}
+	play->options.budget_ns = UINT64_C(1200000000);
+	play->options.slice_least_ns = UINT64_C(500000000);
+	run(play);
+	assert_in_range(play->rounds.options.slice_least_ns, 1, 1200000000 / 2 / 3 / CELLS);
+}
+
 /* More rounds only while the precision is not reached, which is easy here. */
 static void test_precise_enough(void **state)
 {
@@ -394,6 +413,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_counts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_slices_are_lengthened, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_precise_enough, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
