@@ -251,18 +251,23 @@ berth_fails() {
 template_pid() { children "$MANAGER" | awk '{print $1}'; }
 # workers: pids of the workers of a template pool.
 workers() { children "$(template_pid)"; }
-# free_port [COUNT]: a port P of 127.0.0.1 with P .. P+COUNT free.
+# Ports of this test alone, below those that berth-bench and the kernel choose from. CTest gives each
+# test its own hundred.
+PORTS=${PORTS:-$((10000 + $$ % 100 * 100))}
+# free_port [COUNT]: a port P of 127.0.0.1 with P .. P+COUNT free. None is given twice.
 free_port() {
 	local p n=${1:-1} i busy
 	busy=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk '{n=split($2,a,":"); print a[n]}')
-	while :; do
-		p=$((20000 + RANDOM % 12000))
+	p=$(cat "$T/next-port" 2>/dev/null || echo "$PORTS")
+	for (( ; p + n < PORTS + 100; p++)); do
 		for ((i = 0; i <= n; i++)); do
 			grep -qx "$(printf '%04X' $((p + i)))" <<<"$busy" && continue 2
 		done
+		echo $((p + n + 1)) >"$T/next-port"
 		echo "$p"
 		return
 	done
+	die "no port is free in $PORTS .. $((PORTS + 99))"
 }
 
 # nginx_start UPSTREAM_SERVERS [LOCATION_LINES]: nginx on $NGINX_PORT for scripts below $T.
