@@ -283,6 +283,7 @@ static bool measure(struct comparison *c)
 					 .rounds = c->o.rounds,
 					 .precision = c->o.precision,
 					 .slice_least_ns = SLICE_LEAST_NS,
+					 .retry_dirty = c->o.retry_dirty,
 					 .plan = &c->session->plan,
 					 .seed = c->o.seed,
 					 .stop = &session_stop,

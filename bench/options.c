@@ -304,6 +304,9 @@ static int set_rest(struct options *o, int id, const struct value *v, char *text
 		return value_real(v, text, 0.0001, 1, &o->delta);
 	case OPTION_BUDGET:
 		return value_time(v, text, &o->budget_ns);
+	case OPTION_RETRY_DIRTY:
+		o->retry_dirty = true;
+		return 0;
 	case OPTION_STRICT:
 		o->strict = true;
 		return 0;

@@ -77,6 +77,7 @@ enum options_command {
  * @precision:	compare: 0 = default
  * @delta:	compare: 0 = default
  * @budget_ns:	compare: time that all may take
+ * @retry_dirty: compare: what was dirty is measured once more
  * @strict:	compare: a control that does not hold refuses the verdict
  */
 struct options {
@@ -121,6 +122,7 @@ struct options {
 	double precision;
 	double delta;
 	uint64_t budget_ns;
+	bool retry_dirty;
 	bool strict;
 };
 

@@ -46,9 +46,10 @@ enum option_id {
 	OPTION_BUDGET,
 	OPTION_STRICT,
 	OPTION_PAD,
+	OPTION_RETRY_DIRTY,
 };
 
-#define OPTIONS_TABLE_SIZE 45
+#define OPTIONS_TABLE_SIZE 46
 
 /**
  * struct options_entry - an option

@@ -17,6 +17,7 @@
  * struct cell_round - one slice
  * @done:	It was measured; the rest is 0 otherwise
  * @dirty:	The machine was busy with something else; set by rounds_run()
+ * @again:	It is in an extra round, see @retry_dirty of struct rounds_options; set likewise
  * @rate:	Good answers a second
  * @p50_us:	Percentiles of service time, microseconds (response time in an open loop);
  *		NAN with less than 3 values, and with less than 10 beyond p90 and the further ones
@@ -36,6 +37,7 @@
 struct cell_round {
 	bool done;
 	bool dirty;
+	bool again;
 	double rate;
 	double p50_us;
 	double p90_us;

@@ -97,10 +97,11 @@ static json_t *make_total(const struct load_result *total)
 
 static json_t *make_round(const struct cell_round *round, size_t number)
 {
-	json_t *object = json_pack(
-		"{s:i, s:b, s:o, s:i, s:o}", "round", (int)number, "dirty", (int)round->dirty,
-		"failures", report_json_integer(round->failures), "queue_deepest",
-		(int)round->queue_deepest, "overflows", report_json_integer(round->overflows));
+	json_t *object = json_pack("{s:i, s:b, s:b, s:o, s:i, s:o}", "round", (int)number, "dirty",
+				   (int)round->dirty, "again", (int)round->again, "failures",
+				   report_json_integer(round->failures), "queue_deepest",
+				   (int)round->queue_deepest, "overflows",
+				   report_json_integer(round->overflows));
 
 	for (size_t i = 0; i < REPORT_FIGURES; i++)
 		(void)json_object_set_new(

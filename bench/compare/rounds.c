@@ -121,24 +121,30 @@ static void shuffle(struct rng *rng, size_t *order, size_t count)
 	}
 }
 
-/* Returns false if it was not finished. */
-static bool run_round(struct runner *runner, unsigned int round, const size_t *order)
+/* Returns false if it was not finished. An extra round has some of the cells only. */
+static bool run_round(struct runner *runner, bool extra, const size_t *order)
 {
 	struct rounds *rounds = runner->rounds;
+	const unsigned int round = rounds->done + rounds->extra;
 
 	for (size_t i = 0; i < rounds->cell_count; i++) {
-		if (rounds->cells[order[i]].dead)
+		if (rounds->cells[order[i]].dead || (extra && !runner->cells[order[i]].again))
 			continue;
 		if (rounds_stopped(runner) || over_budget(runner, 0))
 			return false;
 		rounds->partial = true;
 		rounds_tell(runner, ROUNDS_MEASURE, round + 1, order[i], i);
 		rounds_slice(runner, order[i], round);
+		if (extra)
+			rounds_retry_file(runner, order[i], round);
 	}
 	if (rounds_stopped(runner))
 		return false;
 	rounds->partial = false;
-	rounds->done = round + 1;
+	if (extra)
+		rounds->extra++;
+	else
+		rounds->done++;
 	return true;
 }
 
@@ -147,14 +153,18 @@ static bool is_enough(struct runner *runner, uint64_t round_ns)
 {
 	struct rounds *rounds = runner->rounds;
 	const struct rounds_options *options = &rounds->options;
+	const size_t again = rounds_retry_plan(runner);
 
 	rounds->half_width = worst_half_width(rounds);
+	if (again > 0 && !over_budget(runner, round_ns * again / rounds->cell_count))
+		return false;
 	if (all_dead(rounds))
 		rounds->end = ROUNDS_DEAD;
 	/* Without anything that is compared there is no precision to wait for. */
 	else if (rounds->done >= options->rounds && !(rounds->half_width > options->precision))
 		rounds->end = ROUNDS_PRECISE;
-	else if (rounds->done >= options->rounds_max)
+	else if (rounds->done >= options->rounds_max ||
+		 rounds->done + rounds->extra >= CELL_ROUNDS_MAX)
 		rounds->end = ROUNDS_MAXIMUM;
 	else if (over_budget(runner, round_ns))
 		rounds->end = ROUNDS_BUDGET;
@@ -167,18 +177,23 @@ static void run_all(struct runner *runner, size_t *order)
 {
 	struct rounds *rounds = runner->rounds;
 	struct rng rng = rng_seed(rounds->options.seed);
+	uint64_t round_ns = 0;
 	bool more = true;
 
 	for (size_t i = 0; i < rounds->cell_count; i++)
 		order[i] = i;
 	while (more) {
 		const uint64_t began_ns = rounds_clock_ns();
+		const bool extra = rounds_retry_plan(runner) > 0;
 
 		if (rounds->done >= runner->planned)
 			runner->planned = rounds->options.rounds_max;
 		shuffle(&rng, order, rounds->cell_count);
-		if (run_round(runner, rounds->done, order)) {
-			more = !is_enough(runner, rounds_clock_ns() - began_ns);
+		if (run_round(runner, extra, order)) {
+			/* An extra round does not tell how long a whole one takes. */
+			if (!extra)
+				round_ns = rounds_clock_ns() - began_ns;
+			more = !is_enough(runner, round_ns);
 		} else {
 			rounds->end = rounds_stopped(runner) ? ROUNDS_INTERRUPTED : ROUNDS_BUDGET;
 			more = false;

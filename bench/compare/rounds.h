@@ -59,6 +59,7 @@ struct rounds_progress {
  * @slice_least_ns: A slice takes about that time at least, whatever @slice_requests says, unless half
  *		of the budget is too little for that: none. rounds_run() sets it to what was used
  * @warm_up_ns:	Longest warm-up of all cells together: 10 s, at most a quarter of the budget
+ * @retry_dirty: What was dirty is measured once more in extra rounds, as soon as @rounds rounds are done
  * @plan:	Where client and server run: the threads' CPUs unless @load has some, and whether
  *		pressure on a CPU is somebody else's; NULL = not known
  * @seed:	Of the order, the schedules, the bootstrap
@@ -76,6 +77,7 @@ struct rounds_options {
 	uint64_t slice_ns;
 	uint64_t slice_least_ns;
 	uint64_t warm_up_ns;
+	bool retry_dirty;
 	const struct placement_plan *plan;
 	uint64_t seed;
 	const volatile sig_atomic_t *stop;
@@ -104,6 +106,8 @@ enum rounds_end {
  * @half_width:	Worst half-width that was reached, NAN without any
  * @dirty:	Slices during which the machine was busy with something else
  * @slices:	All slices
+ * @extra:	Whole extra rounds, which are not part of @done
+ * @retried:	Dirty slices that were measured once more
  * @elapsed_ns:	Time that it took, warm-up included
  * @not_reached: What was asked for and not reached, in a sentence; empty if all was
  */
@@ -119,6 +123,8 @@ struct rounds {
 	double half_width;
 	unsigned int dirty;
 	unsigned int slices;
+	unsigned int extra;
+	unsigned int retried;
 	uint64_t elapsed_ns;
 	char not_reached[240];
 };

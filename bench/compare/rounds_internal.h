@@ -10,11 +10,17 @@
  * @speed:	Answers a nanosecond during the warm-up, 0 = none came
  * @silent:	Rounds in a row without an answer
  * @requests:	Answers of a slice that are recorded
+ * @owes:	A dirty slice of it is to be measured once more
+ * @again:	It is in the extra round that is due: it owes something, or is compared with one that does
+ * @paid:	Dirty slices that were measured once more
  */
 struct runner_cell {
 	double speed;
 	unsigned int silent;
 	uint64_t requests;
+	bool owes;
+	bool again;
+	unsigned int paid;
 };
 
 /**
@@ -84,5 +90,21 @@ void rounds_size_slices(struct runner *runner);
  * @round:	Round, from 0
  */
 void rounds_slice(struct runner *runner, size_t index, unsigned int round);
+
+/**
+ * rounds_retry_plan() - what an extra round has to measure
+ * @runner:	Run; @owes and @again of its cells are set
+ *
+ * Return: number of cells in it, 0 if no extra round is due
+ */
+size_t rounds_retry_plan(struct runner *runner);
+
+/**
+ * rounds_retry_file() - a cell was measured in an extra round
+ * @runner:	Run
+ * @index:	Index of the cell
+ * @round:	Round, from 0
+ */
+void rounds_retry_file(struct runner *runner, size_t index, unsigned int round);
 
 #endif

@@ -163,6 +163,23 @@ static void note_deaths(const struct rounds *rounds, struct verdicts *verdicts)
 	}
 }
 
+static void note_dirt(const struct rounds *rounds, struct verdicts *verdicts)
+{
+	char again[120] = "";
+
+	if (rounds->options.retry_dirty)
+		(void)snprintf(again, sizeof(again),
+			       "; %u of these were measured once more, in %u extra rounds, and "
+			       "count with the others",
+			       rounds->retried, rounds->extra);
+	if (rounds->dirty > 0)
+		note(verdicts, "The machine was busy with something else in %u of %u slices%s.",
+		     rounds->dirty, rounds->slices, again);
+	else if (rounds->options.retry_dirty)
+		note(verdicts, "The machine was never busy with something else: nothing had to be "
+			       "measured once more.");
+}
+
 void verdict_take_notes(const struct rounds *rounds, struct verdicts *verdicts)
 {
 	if (rounds->not_reached[0] != '\0')
@@ -172,7 +189,5 @@ void verdict_take_notes(const struct rounds *rounds, struct verdicts *verdicts)
 	note_client(rounds, verdicts);
 	note_lag(rounds, verdicts);
 	note_steadiness(rounds, verdicts);
-	if (rounds->dirty > 0)
-		note(verdicts, "The machine was busy with something else in %u of %u slices.",
-		     rounds->dirty, rounds->slices);
+	note_dirt(rounds, verdicts);
 }

@@ -211,6 +211,54 @@ static void test_precise_enough(void **state)
 		strstr(play->rounds.not_reached, "No more rounds after 9 rounds: the widest"));
 }
 
+static void spoil_first(struct play *play)
+{
+	/* A slice of the round before, as if somebody else had been there. */
+	play->cells[2].rounds[play->act_round - 2].dirty = true;
+}
+
+/* How many slices of a cell are dirty in ordinary rounds; the machine may have added some. */
+static unsigned int count_dirty(const struct cell *cell)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < CELL_ROUNDS_MAX; i++)
+		count += cell->rounds[i].dirty && !cell->rounds[i].again;
+	return count;
+}
+
+/* What was dirty comes once more, with what it is compared with, and nothing is lost. */
+static void test_dirty_again(void **state)
+{
+	struct play *play = *state;
+	unsigned int owed = 0, most = 0;
+
+	play->options.retry_dirty = true;
+	play->act_round = 2;
+	play->act = spoil_first;
+	run(play);
+	for (size_t i = 0; i < CELLS; i++) {
+		const unsigned int dirty = count_dirty(&play->cells[i]);
+
+		owed += dirty;
+		most = dirty > most ? dirty : most;
+	}
+	assert_true(count_dirty(&play->cells[2]) >= 1);
+	assert_int_equal(play->rounds.done, 3);
+	assert_int_equal(play->rounds.extra, most);
+	assert_int_equal(play->rounds.retried, owed);
+	/* The unix cell is compared with the dirty one, so it came along. */
+	assert_int_equal(cell_rounds(&play->cells[2]), 3 + most);
+	assert_int_equal(cell_rounds(&play->cells[0]), 3 + most);
+	assert_true(play->cells[2].rounds[0].done && play->cells[2].rounds[3].again);
+	assert_int_equal(play->cells[2].total->answered, (3 + most) * REQUESTS);
+	/* Nobody asks for it, nothing is measured once more. */
+	play->options.retry_dirty = false;
+	play->act = spoil_first;
+	run(play);
+	assert_int_equal(play->rounds.extra, 0);
+}
+
 static void stop_now(struct play *play)
 {
 	(void)play;
@@ -415,6 +463,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_slices_are_lengthened, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_precise_enough, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_dirty_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_target_dies, set_up, tear_down),
