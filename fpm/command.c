@@ -14,7 +14,7 @@
 
 #define POOL_NAME_DEFAULT "www"
 #define WRITTEN_BYTES	  32 /* the longest option, its dashes and a NUL */
-#define VERBS		  "accepted are run, check, status, reload, stop, help and version"
+#define VERBS		  "accepted are run, check, status, reload, upgrade, stop, help and version"
 #define OPTIONS                                                                              \
 	"accepted are -c FILE, -R, --listen, --children, --user, --group, --spawn, --name, " \
 	"-o KEY=VALUE, and -- PROGRAM at the end"
@@ -294,6 +294,7 @@ static int find_verb(const char *word, enum command_verb *ret_verb)
 		enum command_verb verb;
 	} verbs[] = {
 		{"run", COMMAND_RUN},	      {"check", COMMAND_CHECK},
+		{"prove", COMMAND_PROVE},     {"upgrade", COMMAND_UPGRADE},
 		{"status", COMMAND_STATUS},   {"reload", COMMAND_RELOAD},
 		{"stop", COMMAND_STOP},	      {"help", COMMAND_HELP},
 		{"--help", COMMAND_HELP},     {"-h", COMMAND_HELP},
@@ -334,7 +335,8 @@ int command_parse(int argc, char *argv[], struct conf_builder *builder, struct c
 		*ret_command = command;
 		return 0;
 	}
-	if (command.verb == COMMAND_RUN || command.verb == COMMAND_CHECK)
+	if (command.verb == COMMAND_RUN || command.verb == COMMAND_CHECK ||
+	    command.verb == COMMAND_PROVE)
 		r = parse_options(&scan, &command);
 	else if (argc > 2)
 		r = fail(&scan, "%.64s: unexpected; %s takes no arguments", argv[2], argv[1]);
@@ -351,13 +353,14 @@ void command_help(FILE *out)
 		"                 [--user USER] [--group GROUP] [--spawn template|exec]\n"
 		"                 [--name POOL] [-o KEY=VALUE]... [-R] [-- PROGRAM [ARG...]]\n"
 		"       berth check, with the same options\n"
-		"       berth status [--json] | reload | stop [-c FILE | --control SOCKET]\n"
+		"       berth status [--json] | reload | upgrade | stop [-c FILE | --control "
+		"SOCKET]\n"
 		"       berth help\n"
 		"       berth version\n"
 		"\n"
 		"run runs the pools, check only says whether it could. The others talk to a berth\n"
 		"that runs: what it does; new configuration and code, waiting until all is in\n"
-		"place; end, waiting for that.\n"
+		"place; the berth that is installed now in its place; end, waiting for that.\n"
 		"\n"
 		"  -c, --config FILE  configuration (default: " COMMAND_CONF_DEFAULT ")\n"
 		"  -R, --allow-to-run-as-root\n"

@@ -22,9 +22,11 @@ enum command_verb {
 	COMMAND_VERSION,
 	COMMAND_RUN,
 	COMMAND_CHECK,
+	COMMAND_PROVE, /* what a manager asks the program that is to go on in its place */
 	/* these are requests to a running berth, see control_client.h */
 	COMMAND_STATUS,
 	COMMAND_RELOAD,
+	COMMAND_UPGRADE,
 	COMMAND_STOP,
 };
 

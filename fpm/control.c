@@ -6,6 +6,7 @@
 #include "address.h"
 #include "listener.h"
 #include "log.h"
+#include "state.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -153,30 +154,39 @@ static bool may_ask(int fd)
 	return false;
 }
 
-static void accept_cb(struct ev_loop *loop, ev_io *w, int revents)
+/* NULL if memory is short; @fd is closed then. */
+static struct control_request *add_request(struct control *c, int fd)
 {
-	struct control *c = w->data;
-	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct control_request *r;
+	struct control_request *r = calloc(1, sizeof(*r));
 
-	(void)revents;
-	if (fd == -1)
-		return;
-	r = may_ask(fd) ? calloc(1, sizeof(*r)) : NULL;
 	if (!r) {
 		(void)close(fd);
-		return;
+		return NULL;
 	}
 	r->control = c;
 	ev_io_init(&r->io, read_cb, fd, EV_READ);
 	ev_init(&r->patience, patience_cb);
 	r->patience.repeat = PATIENCE;
 	r->io.data = r->patience.data = r;
-	ev_io_start(loop, &r->io);
-	ev_timer_again(loop, &r->patience);
+	ev_io_start(c->loop, &r->io);
+	ev_timer_again(c->loop, &r->patience);
 	LIST_INSERT_HEAD(&c->requests, r, link);
 	if (++c->count == REQUESTS_MAX)
-		ev_io_stop(loop, &c->accept);
+		ev_io_stop(c->loop, &c->accept);
+	return r;
+}
+
+static void accept_cb(struct ev_loop *loop, ev_io *w, int revents)
+{
+	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)loop, (void)revents;
+	if (fd == -1)
+		return;
+	if (may_ask(fd))
+		(void)add_request(w->data, fd);
+	else
+		(void)close(fd);
 }
 
 static int open_listener(struct control *c, const char *path, char *error, size_t size)
@@ -200,6 +210,13 @@ static int open_listener(struct control *c, const char *path, char *error, size_
 	return result;
 }
 
+static void start_accepting(struct control *c)
+{
+	ev_io_init(&c->accept, accept_cb, c->listener.fd, EV_READ);
+	c->accept.data = c;
+	ev_io_start(c->loop, &c->accept);
+}
+
 struct control *control_new(struct ev_loop *loop, const char *path,
 			    const struct control_events *events, void *data, char *error,
 			    size_t size)
@@ -216,9 +233,7 @@ struct control *control_new(struct ev_loop *loop, const char *path,
 		free(c);
 		return NULL;
 	}
-	ev_io_init(&c->accept, accept_cb, c->listener.fd, EV_READ);
-	c->accept.data = c;
-	ev_io_start(loop, &c->accept);
+	start_accepting(c);
 	return c;
 }
 
@@ -236,4 +251,61 @@ void control_free(struct control *control)
 	ev_io_stop(c->loop, &c->accept);
 	listener_close(&c->listener);
 	free(c);
+}
+
+int control_export(const struct control *control, struct state_control *ret_state)
+{
+	const struct control_request *r;
+	size_t count;
+	int result = listener_export(&control->listener, 1, &ret_state->listener, &count);
+
+	ret_state->requests = calloc(control->count + 1, sizeof(*ret_state->requests));
+	if (result < 0 || !ret_state->requests)
+		return -ENOMEM;
+	LIST_FOREACH(r, &control->requests, link)
+	{
+		struct state_request *state = &ret_state->requests[ret_state->request_count];
+		bool reads = ev_is_active(&r->io) && !r->answer;
+
+		/* The start of a line is lost; its client is told by the end of the connection. */
+		if (r->answer || (reads && r->line_length > 0))
+			continue;
+		state->fd = r->io.fd;
+		state->verb = strdup(reads ? "" : r->line);
+		if (!state->verb)
+			return -ENOMEM;
+		ret_state->request_count++;
+	}
+	return 0;
+}
+
+static void resume_request(struct control *c, const struct state_request *state)
+{
+	struct control_request *r = add_request(c, state->fd);
+
+	if (!r || !state->verb[0])
+		return;
+	(void)snprintf(r->line, sizeof(r->line), "%s", state->verb);
+	take_line(r);
+}
+
+struct control *control_adopt(struct ev_loop *loop, const struct state_control *state,
+			      const struct control_events *events, void *data)
+{
+	struct control *c = calloc(1, sizeof(*c));
+	struct listener *listener;
+
+	if (!c)
+		return NULL;
+	if (listener_adopt(state->listener, 1, &listener) < 0) {
+		free(c);
+		return NULL;
+	}
+	*c = (struct control){.loop = loop, .events = events, .data = data, .listener = *listener};
+	free(listener);
+	LIST_INIT(&c->requests);
+	start_accepting(c);
+	for (size_t i = 0; i < state->request_count; i++)
+		resume_request(c, &state->requests[i]);
+	return c;
 }

@@ -57,4 +57,27 @@ void control_free(struct control *control);
  */
 void control_answer(struct control_request *request, bool ok, const char *text);
 
+struct state_control;
+
+/**
+ * control_export() - what the next manager needs to go on with it
+ * @control:	Control
+ * @ret_state:	All zero, filled in; a connection that is being answered is not in it
+ *
+ * Return: 0 or -ENOMEM
+ */
+int control_export(const struct control *control, struct state_control *ret_state);
+
+/**
+ * control_adopt() - go on with the socket that another manager has left
+ * @loop:	Event loop
+ * @state:	What it said of it; its descriptors are taken over
+ * @events:	Callbacks; @request is called at once for what was asked for and not answered
+ * @data:	Passed to them
+ *
+ * Return: control, or NULL if memory is short
+ */
+struct control *control_adopt(struct ev_loop *loop, const struct state_control *state,
+			      const struct control_events *events, void *data);
+
 #endif

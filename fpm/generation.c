@@ -6,6 +6,7 @@
 #include "conf.h"
 #include "log.h"
 #include "pool.h"
+#include "state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,15 +58,18 @@ static void pool_stopped_cb(void *data, struct pool *pool)
 		g->events->stopped(g->data, g);
 }
 
+static const struct pool_events pool_events = {
+	.ready = pool_ready_cb, .failed = pool_failed_cb, .stopped = pool_stopped_cb};
+
+/* Opens all pools, or goes on with those that were left. */
 static int open_pools(struct generation *g, int library, const struct rlimit *nofile,
-		      struct generation *lender, char *error, size_t size)
+		      struct generation *lender, const struct state_pool *left, bool usable,
+		      char *error, size_t size)
 {
-	static const struct pool_events events = {
-		.ready = pool_ready_cb, .failed = pool_failed_cb, .stopped = pool_stopped_cb};
 	struct pool_start start = {.loop = g->loop,
 				   .library = library,
 				   .nofile = nofile,
-				   .events = &events,
+				   .events = &pool_events,
 				   .data = g};
 	size_t count = 0;
 
@@ -84,7 +88,9 @@ static int open_pools(struct generation *g, int library, const struct rlimit *no
 		char why[1024];
 
 		start.conf = p;
-		g->pools[g->count] = pool_new(&start, why, sizeof(why));
+		g->pools[g->count] =
+			left ? pool_adopt(&start, &left[g->count], usable, why, sizeof(why))
+			     : pool_new(&start, why, sizeof(why));
 		if (!g->pools[g->count]) {
 			(void)snprintf(error, size, "pool %s: %s", p->name, why);
 			return -EINVAL;
@@ -94,10 +100,9 @@ static int open_pools(struct generation *g, int library, const struct rlimit *no
 	return 0;
 }
 
-struct generation *generation_new(struct ev_loop *loop, struct conf *conf, int library,
-				  const struct rlimit *nofile, struct generation *lender,
-				  const struct generation_events *events, void *data, char *error,
-				  size_t size)
+static struct generation *make(struct ev_loop *loop, struct conf *conf,
+			       const struct generation_events *events, void *data, char *error,
+			       size_t size)
 {
 	struct generation *g = calloc(1, sizeof(*g));
 
@@ -107,10 +112,56 @@ struct generation *generation_new(struct ev_loop *loop, struct conf *conf, int l
 		return NULL;
 	}
 	*g = (struct generation){.loop = loop, .conf = conf, .events = events, .data = data};
-	if (open_pools(g, library, nofile, lender, error, size) == 0)
+	return g;
+}
+
+struct generation *generation_new(struct ev_loop *loop, struct conf *conf, int library,
+				  const struct rlimit *nofile, struct generation *lender,
+				  const struct generation_events *events, void *data, char *error,
+				  size_t size)
+{
+	struct generation *g = make(loop, conf, events, data, error, size);
+
+	if (g && open_pools(g, library, nofile, lender, NULL, true, error, size) == 0)
 		return g;
 	generation_free(g);
 	return NULL;
+}
+
+struct generation *generation_adopt(struct ev_loop *loop, struct conf *conf, int library,
+				    const struct rlimit *nofile, const struct state_pool *pools,
+				    bool usable, const struct generation_events *events, void *data,
+				    char *error, size_t size)
+{
+	struct generation *g = make(loop, conf, events, data, error, size);
+
+	if (g && open_pools(g, library, nofile, NULL, pools, usable, error, size) == 0) {
+		g->ready = g->count;
+		return g;
+	}
+	generation_free(g);
+	return NULL;
+}
+
+void generation_resume(struct generation *generation)
+{
+	for (size_t i = 0; i < generation->count; i++)
+		pool_resume(generation->pools[i]);
+}
+
+int generation_export(const struct generation *generation, struct state_pool **ret_pools,
+		      size_t *ret_count)
+{
+	int result = 0;
+
+	*ret_pools = calloc(generation->count + 1, sizeof(**ret_pools));
+	if (!*ret_pools)
+		return -ENOMEM;
+	for (size_t i = 0; result == 0 && i < generation->count; i++) {
+		*ret_count = i + 1;
+		result = pool_export(generation->pools[i], &(*ret_pools)[i]);
+	}
+	return result;
 }
 
 void generation_free(struct generation *generation)

@@ -94,4 +94,43 @@ struct pool *const *generation_pools(const struct generation *generation, size_t
  */
 const struct conf *generation_conf(const struct generation *generation);
 
+struct state_pool;
+
+/**
+ * generation_export() - what the next manager needs to go on with it
+ * @generation:	One that is ready
+ * @ret_pools:	Set to an allocated list
+ * @ret_count:	Its entries
+ *
+ * Return: 0 or -ENOMEM
+ */
+int generation_export(const struct generation *generation, struct state_pool **ret_pools,
+		      size_t *ret_count);
+
+/**
+ * generation_adopt() - go on with one that another manager has left
+ * @loop:	Event loop
+ * @conf:	Its configuration, taken over also on failure
+ * @library:	Descriptor of libberth-worker.so
+ * @nofile:	RLIMIT_NOFILE of all processes
+ * @pools:	What the other manager said of its pools; they fit the configuration
+ * @usable:	False: its processes speak another version, see pool_adopt()
+ * @events:	Callbacks; @ready is not called
+ * @data:	Passed to them
+ * @error:	On failure: what is wrong, without a newline
+ * @size:	Bytes of @error
+ *
+ * Return: generation, or NULL
+ */
+struct generation *generation_adopt(struct ev_loop *loop, struct conf *conf, int library,
+				    const struct rlimit *nofile, const struct state_pool *pools,
+				    bool usable, const struct generation_events *events, void *data,
+				    char *error, size_t size);
+
+/**
+ * generation_resume() - catch up with what happened while nobody looked
+ * @generation:	From generation_adopt()
+ */
+void generation_resume(struct generation *generation);
+
 #endif

@@ -110,4 +110,28 @@ int listener_backlog_limit(void);
  */
 void listener_close(struct listener *listener);
 
+struct state_listener;
+
+/**
+ * listener_export() - what the next manager needs to go on with them
+ * @list:	Open listeners
+ * @count:	Entries of @list
+ * @ret_list:	Set to an allocated list
+ * @ret_count:	Its entries
+ *
+ * Return: 0 or -ENOMEM
+ */
+int listener_export(const struct listener *list, size_t count, struct state_listener **ret_list,
+		    size_t *ret_count);
+
+/**
+ * listener_adopt() - go on with those that another manager has left
+ * @list:	What it said of them; their descriptors are taken over on success
+ * @count:	Entries of @list
+ * @ret_list:	Set to an allocated list of as many entries
+ *
+ * Return: 0, -EPROTO or -ENOMEM
+ */
+int listener_adopt(const struct state_listener *list, size_t count, struct listener **ret_list);
+
 #endif

@@ -172,6 +172,24 @@ void log_flush(void)
 	}
 }
 
+int log_export(int *ret_fd, char **ret_pending)
+{
+	*ret_fd = sink.fd == STDERR_FILENO ? -1 : sink.fd;
+	*ret_pending = strndup(sink.pending ? sink.pending : "", sink.pending_len);
+	return *ret_pending ? 0 : -ENOMEM;
+}
+
+void log_adopt(int fd, enum log_level level, const char *pending)
+{
+	log_close();
+	if (fd != -1)
+		sink.fd = fd;
+	sink.regular = is_regular(sink.fd);
+	sink.level = level;
+	if (pending)
+		emit(pending, strlen(pending));
+}
+
 void log_close(void)
 {
 	for (int i = 0; i < 10 && sink.pending_len > 0; i++) {

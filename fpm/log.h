@@ -72,6 +72,23 @@ void log_flush(void);
 void log_close(void);
 
 /**
+ * log_export() - what the next manager needs to go on with it
+ * @ret_fd:	Set to the log, -1 if that is standard error
+ * @ret_pending: Set to an allocated text: what waits
+ *
+ * Return: 0 or -ENOMEM
+ */
+int log_export(int *ret_fd, char **ret_pending);
+
+/**
+ * log_adopt() - go on with the log that another manager has left
+ * @fd:		The log, taken over; -1 = standard error
+ * @level:	Lowest level that is written
+ * @pending:	What waits, NULL = nothing
+ */
+void log_adopt(int fd, enum log_level level, const char *pending);
+
+/**
  * log_write() - write one line
  * @level:	Its level
  * @format:	printf format, without a newline

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* berth: reads its command line and configuration, and runs. */
 
+#include "adopt.h"
 #include "command.h"
 #include "conf.h"
 #include "conf_dump.h"
@@ -8,6 +9,7 @@
 #include "control_client.h"
 #include "log.h"
 #include "manager.h"
+#include "state.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -37,6 +39,7 @@ static void open_standard_descriptors(void)
 struct invocation {
 	int argc;
 	char **argv;
+	int state; /* what another manager has left, -1 = nothing */
 };
 
 /* Keeps the first error for whoever asked for the reload. */
@@ -71,7 +74,8 @@ static int read_all(const struct invocation *invocation, conf_report_fn report_l
 			  sizeof(error)) < 0) {
 		report_line(NULL, CONF_ERROR, error);
 		status = COMMAND_EXIT_USAGE;
-	} else if (ret_command->verb == COMMAND_RUN || ret_command->verb == COMMAND_CHECK) {
+	} else if (ret_command->verb == COMMAND_CHECK || ret_command->verb == COMMAND_PROVE ||
+		   (ret_command->verb == COMMAND_RUN && invocation->state == -1)) {
 		const struct conf_rules rules = {.euid = geteuid(),
 						 .allow_root = ret_command->allow_root};
 
@@ -97,6 +101,14 @@ static struct conf *load(void *data, char *error, size_t size)
 	return conf;
 }
 
+static int start(struct conf *conf, struct invocation *invocation, struct state *state)
+{
+	const struct manager_start given = {
+		.load = load, .data = invocation, .argv = invocation->argv};
+
+	return manager_run(conf, &given, state);
+}
+
 /* Takes the configuration over. */
 static int run(struct conf *conf, struct invocation *invocation)
 {
@@ -109,7 +121,53 @@ static int run(struct conf *conf, struct invocation *invocation)
 		return COMMAND_EXIT_SYSTEM;
 	}
 	log_set_echo(true);
-	return manager_run(conf, load, invocation);
+	return start(conf, invocation, NULL);
+}
+
+/* Reads what another manager has left; @ret_conf is the configuration in it. */
+static int read_state(const struct invocation *invocation, const struct command *command,
+		      struct state *ret_state, struct conf **ret_conf)
+{
+	const struct conf_rules rules = {.euid = geteuid(), .allow_root = command->allow_root};
+	char error[1024] = "there is none";
+
+	if (invocation->state != -1 &&
+	    adopt_read(invocation->state, &rules, ret_state, ret_conf, error, sizeof(error)) == 0)
+		return 0;
+	(void)fprintf(stderr, "berth %s: the state of the manager that runs does not fit: %s\n",
+		      BERTH_VERSION, error);
+	return -1;
+}
+
+/* Goes on where another manager has left. */
+static int resume(struct invocation *invocation, const struct command *command)
+{
+	struct state state;
+	struct conf *conf;
+	int status;
+
+	if (read_state(invocation, command, &state, &conf) < 0)
+		return COMMAND_EXIT_SYSTEM;
+	(void)close(invocation->state);
+	invocation->state = -1;
+	status = start(conf, invocation, &state);
+	state_release(&state);
+	return status;
+}
+
+/* Could we go on where the manager that asks is now? Takes the configuration over. */
+static int prove(struct conf *conf, const struct invocation *invocation,
+		 const struct command *command)
+{
+	struct state state;
+	struct conf *running;
+
+	conf_free(conf);
+	if (read_state(invocation, command, &state, &running) < 0)
+		return COMMAND_EXIT_SYSTEM;
+	conf_free(running);
+	state_release(&state);
+	return COMMAND_EXIT_OK;
 }
 
 static int check(struct conf *conf)
@@ -122,7 +180,7 @@ static int check(struct conf *conf)
 
 int main(int argc, char *argv[])
 {
-	struct invocation invocation = {argc, argv};
+	struct invocation invocation = {argc, argv, adopt_descriptor()};
 	struct command command;
 	struct conf *conf;
 	int status;
@@ -133,7 +191,9 @@ int main(int argc, char *argv[])
 		return status;
 	switch (command.verb) {
 	case COMMAND_RUN:
-		return run(conf, &invocation);
+		return conf ? run(conf, &invocation) : resume(&invocation, &command);
+	case COMMAND_PROVE:
+		return prove(conf, &invocation, &command);
 	case COMMAND_CHECK:
 		return check(conf);
 	case COMMAND_VERSION:
@@ -144,6 +204,7 @@ int main(int argc, char *argv[])
 		break;
 	case COMMAND_STATUS:
 	case COMMAND_RELOAD:
+	case COMMAND_UPGRADE:
 	case COMMAND_STOP:
 		return control_client_run(argc - 1, argv + 1);
 	}

@@ -12,6 +12,8 @@
 #include "log.h"
 #include "output.h"
 #include "process.h"
+#include "program.h"
+#include "state.h"
 #include "strays.h"
 
 #include <errno.h>
@@ -110,6 +112,7 @@ void manager_stop(struct manager *m)
 	struct generation *generations[] = {m->next, m->current};
 
 	m->state = MANAGER_STOPPING;
+	manager_upgrade_cancel(m);
 	for (size_t i = 0; i < 2; i++)
 		if (generations[i])
 			stop_generation(m, generations[i]);
@@ -159,12 +162,18 @@ __attribute__((format(printf, 2, 3))) static void reload_failed(struct manager *
 
 static void reload(struct manager *m);
 
-static void reload_if_asked(struct manager *m)
+void manager_next_task(struct manager *m)
 {
-	if (!m->reload_again || m->state != MANAGER_RUNNING || m->next || m->old)
-		return;
-	m->reload_again = false;
-	reload(m);
+	while (m->state == MANAGER_RUNNING && !m->next && !m->old && !m->upgrade.active) {
+		if (m->reload_again) {
+			m->reload_again = false;
+			reload(m);
+		} else if (m->upgrade.asked) {
+			manager_upgrade_begin(m);
+		} else {
+			return;
+		}
+	}
 }
 
 static void reap_cb(struct ev_loop *loop, ev_timer *w, int revents)
@@ -182,7 +191,7 @@ static void reap_cb(struct ev_loop *loop, ev_timer *w, int revents)
 	}
 	generation_free(m->next);
 	m->next = NULL;
-	reload_if_asked(m);
+	manager_next_task(m);
 }
 
 static void stopped_cb(void *data, struct generation *generation)
@@ -218,7 +227,7 @@ static void ready_cb(void *data, struct generation *generation)
 		m->state = MANAGER_RUNNING;
 		log_set_echo(false);
 		log_notice("ready, pid %d", getpid());
-		reload_if_asked(m);
+		manager_next_task(m);
 		return;
 	}
 	if (generation != m->next || m->state != MANAGER_RUNNING)
@@ -249,7 +258,7 @@ static void failed_cb(void *data, struct generation *generation, const char *why
 	hurry(m);
 }
 
-static const struct generation_events generation_events = {
+const struct generation_events manager_generation_events = {
 	.ready = ready_cb, .failed = failed_cb, .stopped = stopped_cb};
 
 static void reload(struct manager *m)
@@ -270,7 +279,7 @@ static void reload(struct manager *m)
 		return;
 	}
 	m->next = generation_new(m->loop, conf, m->library, &m->nofile, m->current,
-				 &generation_events, m, error, sizeof(error));
+				 &manager_generation_events, m, error, sizeof(error));
 	if (m->next)
 		generation_start(m->next);
 	else
@@ -282,11 +291,11 @@ void manager_ask_for_reload(struct manager *m)
 	if (m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING)
 		return;
 	m->reload_again = true;
-	if (m->state != MANAGER_RUNNING || m->next || m->old)
+	if (m->state != MANAGER_RUNNING || m->next || m->old || m->upgrade.active)
 		log_notice("reload: will follow");
 	else
 		log_notice("reload: begins");
-	reload_if_asked(m);
+	manager_next_task(m);
 }
 
 /* Signals */
@@ -306,10 +315,10 @@ static void reopen_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
 		open_log(m);
 }
 
-static void ignored_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
+static void upgrade_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	(void)loop, (void)revents;
-	log_notice("signal %d has no meaning here, ignored", w->signum);
+	manager_ask_for_upgrade(w->data);
 }
 
 static void watch_signal(struct manager *m, ev_signal *watcher, int signal,
@@ -329,7 +338,7 @@ static void watch_signals(struct manager *m)
 		watch_signal(m, &m->stop_signals[i], stops[i], stop_signal_cb);
 	watch_signal(m, &m->reload_signal, SIGHUP, reload_signal_cb);
 	watch_signal(m, &m->reopen_signal, SIGUSR1, reopen_signal_cb);
-	watch_signal(m, &m->ignored_signal, SIGUSR2, ignored_signal_cb);
+	watch_signal(m, &m->upgrade_signal, SIGUSR2, upgrade_signal_cb);
 }
 
 static void dormant_cb(struct ev_loop *loop, ev_periodic *w, int revents)
@@ -337,7 +346,7 @@ static void dormant_cb(struct ev_loop *loop, ev_periodic *w, int revents)
 	(void)loop, (void)w, (void)revents;
 }
 
-static void run(struct manager *m)
+static void run(struct manager *m, const struct state *state)
 {
 	/* In the year 2200; it only has to exist. */
 	ev_periodic_init(&m->dormant, dormant_cb, 7258118400., 0., NULL);
@@ -348,7 +357,10 @@ static void run(struct manager *m)
 	ev_prepare_start(m->loop, &m->log_prepare);
 	ev_timer_init(&m->reap, reap_cb, 0., 0.);
 	m->reap.data = m;
-	generation_start(m->current);
+	if (state)
+		manager_resume(m, state);
+	else
+		generation_start(m->current);
 	(void)ev_run(m->loop, 0);
 	ev_io_stop(m->loop, &m->log_writable);
 	output_release_all();
@@ -365,21 +377,42 @@ static bool open_first(struct manager *m, struct conf *conf)
 		conf_free(conf);
 		return false;
 	}
-	m->current = generation_new(m->loop, conf, m->library, &m->nofile, NULL, &generation_events,
-				    m, error, sizeof(error));
+	m->current = generation_new(m->loop, conf, m->library, &m->nofile, NULL,
+				    &manager_generation_events, m, error, sizeof(error));
 	if (!m->current)
 		log_error("%s", error);
 	return m->current && manager_control_open(m);
 }
 
-int manager_run(struct conf *conf, manager_load_fn load, void *data)
+static void finish(struct manager *m)
 {
-	struct manager m = {
-		.exit_status = COMMAND_EXIT_SYSTEM, .library = -1, .load = load, .load_data = data};
+	control_free(m->control);
+	/* Those that share come before whose it is. */
+	generation_free(m->next);
+	generation_free(m->old);
+	generation_free(m->current);
+	if (m->library != -1)
+		(void)close(m->library);
+	if (m->exit_status == COMMAND_EXIT_OK)
+		log_notice("stopped");
+	log_close();
+	free(m->upgrade.program);
+	ev_loop_destroy(m->loop);
+}
 
+int manager_run(struct conf *conf, const struct manager_start *start, struct state *state)
+{
+	struct manager m = {.exit_status = COMMAND_EXIT_SYSTEM,
+			    .library = -1,
+			    .load = start->load,
+			    .load_data = start->data,
+			    .argv = start->argv};
+
+	m.upgrade.program = state ? strdup(state->program) : program_self(start->argv[0]);
 	m.loop = ev_default_loop(EVFLAG_AUTO);
-	if (!m.loop) {
+	if (!m.loop || !m.upgrade.program) {
 		log_error("no event loop: %s", strerror(errno));
+		free(m.upgrade.program);
 		conf_free(conf);
 		return m.exit_status;
 	}
@@ -387,20 +420,10 @@ int manager_run(struct conf *conf, manager_load_fn load, void *data)
 	process_init(m.loop);
 	/* Before the first socket file is made: a stop must remove them, whenever it comes. */
 	watch_signals(&m);
-	if (open_first(&m, conf)) {
+	if (state ? manager_adopt(&m, conf, state) : open_first(&m, conf)) {
 		m.exit_status = COMMAND_EXIT_OK;
-		run(&m);
+		run(&m, state);
 	}
-	control_free(m.control);
-	/* Those that share come before whose it is. */
-	generation_free(m.next);
-	generation_free(m.old);
-	generation_free(m.current);
-	if (m.library != -1)
-		(void)close(m.library);
-	if (m.exit_status == COMMAND_EXIT_OK)
-		log_notice("stopped");
-	log_close();
-	ev_loop_destroy(m.loop);
+	finish(&m);
 	return m.exit_status;
 }

@@ -12,6 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+void manager_answer(struct manager_waiters *waiters, bool ok, const char *text)
+{
+	for (size_t i = 0; i < waiters->count; i++)
+		control_answer(waiters->list[i], ok, text);
+	waiters->count = 0;
+}
+
 void manager_control_reload_begins(struct manager *m)
 {
 	m->running = m->asked;
@@ -20,15 +27,15 @@ void manager_control_reload_begins(struct manager *m)
 
 void manager_control_reload_ended(struct manager *m, bool ok, const char *text)
 {
-	for (size_t i = 0; i < m->running.count; i++)
-		control_answer(m->running.list[i], ok, text);
-	m->running.count = 0;
+	manager_answer(&m->running, ok, text);
 }
 
 static const char *state_name(const struct manager *m)
 {
 	if (m->state == MANAGER_RUNNING)
-		return m->next || m->old ? "reloading" : "running";
+		return m->next || m->old   ? "reloading"
+		       : m->upgrade.active ? "upgrading"
+					   : "running";
 	return m->state == MANAGER_STARTING ? "starting" : "stopping";
 }
 
@@ -49,6 +56,28 @@ static void answer_status(struct manager *m, struct control_request *request)
 	free(text);
 }
 
+static bool is_full(const struct manager_waiters *waiters)
+{
+	return waiters->count == sizeof(waiters->list) / sizeof(waiters->list[0]);
+}
+
+/* Those who change what runs wait until it is done. */
+static void wait_for_task(struct manager *m, struct control_request *request, bool upgrade)
+{
+	bool leaving = m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING;
+	struct manager_waiters *waiters = upgrade ? &m->upgrade.waiters : &m->asked;
+
+	if (leaving || is_full(waiters)) {
+		control_answer(request, false, leaving ? "it is stopping\n" : "too many wait\n");
+		return;
+	}
+	waiters->list[waiters->count++] = request;
+	if (upgrade)
+		manager_ask_for_upgrade(m);
+	else
+		manager_ask_for_reload(m);
+}
+
 static void request_cb(void *data, struct control_request *request, const char *verb,
 		       const char *argument)
 {
@@ -65,19 +94,25 @@ static void request_cb(void *data, struct control_request *request, const char *
 			log_notice("control: stopping");
 			manager_stop(m);
 		}
-	} else if (strcmp(verb, "reload") != 0) {
-		control_answer(request, false, "unknown; accepted are status, reload and stop\n");
-	} else if (leaving || m->asked.count == sizeof(m->asked.list) / sizeof(m->asked.list[0])) {
-		control_answer(request, false, leaving ? "it is stopping\n" : "too many wait\n");
+	} else if (strcmp(verb, "upgrade") == 0 && m->upgrade.done) {
+		control_answer(request, true, "");
+	} else if (strcmp(verb, "upgrade") == 0 || strcmp(verb, "reload") == 0) {
+		wait_for_task(m, request, verb[0] == 'u');
 	} else {
-		m->asked.list[m->asked.count++] = request;
-		manager_ask_for_reload(m);
+		control_answer(request, false,
+			       "unknown; accepted are status, reload, upgrade and stop\n");
 	}
+}
+
+static const struct control_events events = {.request = request_cb};
+
+struct control *manager_control_adopt(struct manager *m, const struct state_control *state)
+{
+	return control_adopt(m->loop, state, &events, m);
 }
 
 bool manager_control_open(struct manager *m)
 {
-	static const struct control_events events = {.request = request_cb};
 	const char *path = generation_conf(m->current)->control;
 	char error[512];
 

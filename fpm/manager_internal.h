@@ -5,14 +5,21 @@
 
 #include "manager.h"
 
+#include "process.h"
+
 #include <ev.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/resource.h>
 
+struct conf;
 struct control;
 struct control_request;
 struct generation;
+struct generation_events;
+struct output;
+struct state;
+struct state_control;
 
 enum manager_state {
 	MANAGER_STARTING = 0,
@@ -27,6 +34,30 @@ struct manager_waiters {
 	size_t count;
 };
 
+/**
+ * struct manager_upgrade - the program that is to go on in our place
+ * @program:	Path of it, which is where ours came from
+ * @asked:	It waits for its turn
+ * @active:	It goes on
+ * @done:	We are it: who asked for it is told so
+ * @proof:	The child that proves it
+ * @output:	What that says
+ * @deadline:	Until when it must have proved itself
+ * @last_round:	Runs before the exec
+ * @waiters:	Who waits for it at the control socket
+ */
+struct manager_upgrade {
+	char *program;
+	bool asked;
+	bool active;
+	bool done;
+	struct process proof;
+	struct output *output;
+	ev_timer deadline;
+	ev_timer last_round;
+	struct manager_waiters waiters;
+};
+
 struct manager {
 	struct ev_loop *loop;
 	enum manager_state state;
@@ -35,6 +66,8 @@ struct manager {
 	struct rlimit nofile;
 	manager_load_fn load;
 	void *load_data;
+	char **argv;
+	struct manager_upgrade upgrade;
 	struct generation *current;
 	struct generation *next; /* while a reload gets ready */
 	struct generation *old;	 /* while its last requests are answered */
@@ -48,7 +81,7 @@ struct manager {
 	ev_signal stop_signals[3];
 	ev_signal reload_signal;
 	ev_signal reopen_signal;
-	ev_signal ignored_signal;
+	ev_signal upgrade_signal;
 	ev_periodic dormant;
 	ev_prepare log_prepare;
 	ev_io log_writable;
@@ -70,5 +103,31 @@ void manager_control_reload_begins(struct manager *m);
 
 /* A reload is over: tell those who wait for it. */
 void manager_control_reload_ended(struct manager *m, bool ok, const char *text);
+
+/* Answers all of them. */
+void manager_answer(struct manager_waiters *waiters, bool ok, const char *text);
+
+/* Begins the reload or upgrade that waits for its turn, if nothing else goes on. */
+void manager_next_task(struct manager *m);
+
+extern const struct generation_events manager_generation_events;
+
+/* Upgrades now, or when what goes on has ended. */
+void manager_ask_for_upgrade(struct manager *m);
+
+/* Nothing else goes on. */
+void manager_upgrade_begin(struct manager *m);
+
+/* There will be none. */
+void manager_upgrade_cancel(struct manager *m);
+
+/* Takes what was left, and the configuration; false with the reason logged. */
+bool manager_adopt(struct manager *m, struct conf *conf, struct state *state);
+
+/* Goes on with it. */
+void manager_resume(struct manager *m, const struct state *state);
+
+/* Goes on with the control socket; NULL if memory is short. */
+struct control *manager_control_adopt(struct manager *m, const struct state_control *state);
 
 #endif

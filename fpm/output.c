@@ -4,6 +4,7 @@
 #include "output.h"
 
 #include "log.h"
+#include "state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -207,4 +208,49 @@ void output_release_all(void)
 	/* The analyzer does not see that TAILQ_REMOVE() changes the list's head. */
 	while (!TAILQ_EMPTY(&released))
 		free_released(TAILQ_FIRST(&released)); /* NOLINT(clang-analyzer-unix.Malloc) */
+}
+
+int output_export(const struct output *output, struct state_output *ret_state)
+{
+	ret_state->fd = output->readable.fd;
+	ret_state->label = strdup(output->label);
+	ret_state->last = strdup(output->last);
+	ret_state->line = calloc(1, output->len + 1);
+	if (!ret_state->label || !ret_state->last || !ret_state->line)
+		return -ENOMEM;
+	for (size_t i = 0; i < output->len; i++)
+		ret_state->line[i] = (char)(output->line[i] ? output->line[i] : '?');
+	return 0;
+}
+
+int output_export_released(struct state_output **ret_list, size_t *ret_count)
+{
+	const struct output *o;
+	int result = 0;
+
+	*ret_list = calloc(released_count + 1, sizeof(**ret_list));
+	if (!*ret_list)
+		return -ENOMEM;
+	TAILQ_FOREACH(o, &released, link)
+	{
+		if (result == 0)
+			result = output_export(o, &(*ret_list)[(*ret_count)++]);
+	}
+	return result;
+}
+
+struct output *output_adopt(struct ev_loop *loop, const struct state_output *state)
+{
+	struct output *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->loop = loop;
+	ev_io_init(&o->readable, readable_cb, state->fd, EV_READ);
+	o->readable.data = o;
+	ev_io_start(loop, &o->readable);
+	output_label(o, "%s", state->label);
+	(void)snprintf(o->last, sizeof(o->last), "%s", state->last);
+	append(o, state->line, strlen(state->line));
+	return o;
 }

@@ -60,4 +60,33 @@ void output_release(struct output *output);
  */
 void output_release_all(void);
 
+struct state_output;
+
+/**
+ * output_export() - what the next manager needs to go on with it
+ * @output:	Output
+ * @ret_state:	All zero, filled in
+ *
+ * Return: 0 or -ENOMEM
+ */
+int output_export(const struct output *output, struct state_output *ret_state);
+
+/**
+ * output_export_released() - likewise of all released outputs
+ * @ret_list:	Set to an allocated list
+ * @ret_count:	Its entries
+ *
+ * Return: 0 or -ENOMEM
+ */
+int output_export_released(struct state_output **ret_list, size_t *ret_count);
+
+/**
+ * output_adopt() - go on with what another manager has left
+ * @loop:	Event loop
+ * @state:	What it said of it; its descriptor is taken over
+ *
+ * Return: output, or NULL if memory is short
+ */
+struct output *output_adopt(struct ev_loop *loop, const struct state_output *state);
+
 #endif

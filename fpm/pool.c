@@ -81,6 +81,12 @@ static void stopped(struct pool *pool)
 	pool->events->stopped(pool->data, pool);
 }
 
+void pool_template_later(struct pool *pool, int64_t delay_ms)
+{
+	ev_timer_set(&pool->template_timer, (double)(delay_ms > 0 ? delay_ms : 0) / 1000., 0.);
+	ev_timer_start(pool->loop, &pool->template_timer);
+}
+
 static void template_again(struct pool *pool, const char *why)
 {
 	uint64_t now = clock_ms();
@@ -89,8 +95,7 @@ static void template_again(struct pool *pool, const char *why)
 
 	log_alert("pool %s: its template has ended: %s; next start in %.1f s", pool->conf->name,
 		  why, (double)delay / 1000.);
-	ev_timer_set(&pool->template_timer, (double)delay / 1000., 0.);
-	ev_timer_start(pool->loop, &pool->template_timer);
+	pool_template_later(pool, (int64_t)delay);
 }
 
 static void template_ended_cb(void *data, const char *why)
@@ -113,10 +118,11 @@ static void template_timer_cb(struct ev_loop *loop, ev_timer *w, int revents)
 	start_template(w->data);
 }
 
+const struct template_events pool_template_events = {.ready = template_ready_cb,
+						     .ended = template_ended_cb};
+
 static void start_template(struct pool *pool)
 {
-	static const struct template_events events = {.ready = template_ready_cb,
-						      .ended = template_ended_cb};
 	char name[80], error[512] = "";
 
 	pool->template_respawn.started_ms = clock_ms();
@@ -131,8 +137,8 @@ static void start_template(struct pool *pool)
 	pool->spawn.envp = pool->envp;
 	(void)snprintf(name, sizeof(name), "pool %s", pool->conf->name);
 	pool->template = template_new(pool->loop, name, &pool->spawn, pool->library,
-				      pool->conf->process_start_timeout_ms, &events, pool, error,
-				      sizeof(error));
+				      pool->conf->process_start_timeout_ms, &pool_template_events,
+				      pool, error, sizeof(error));
 	if (pool->template) {
 		pool->template_serial++;
 		return;
@@ -252,6 +258,13 @@ static void attention_cb(struct ev_loop *loop, ev_io *w, int revents)
 		slot_look(&pool->slots[i]);
 }
 
+void pool_watch_attention(struct pool *pool, int fd)
+{
+	ev_io_init(&pool->attention, attention_cb, fd, EV_READ);
+	pool->attention.data = pool;
+	ev_io_start(pool->loop, &pool->attention);
+}
+
 /* What workers share besides their scoreboard. */
 static int open_shared(struct pool *pool)
 {
@@ -259,9 +272,7 @@ static int open_shared(struct pool *pool)
 
 	if (fd == -1)
 		return -errno;
-	ev_io_init(&pool->attention, attention_cb, fd, EV_READ);
-	pool->attention.data = pool;
-	ev_io_start(pool->loop, &pool->attention);
+	pool_watch_attention(pool, fd);
 	if (pool->lender) {
 		memcpy(pool->fresh, pool->lender->fresh, sizeof(pool->fresh));
 		return 0;
@@ -321,6 +332,15 @@ void pool_take_over(struct pool *pool)
 	pool->lender_count = 0;
 }
 
+void pool_prepare_spawn(struct pool *pool, const struct rlimit *nofile)
+{
+	pool->spawn = (struct spawn_request){.path = pool->path,
+					     .argv = pool->conf->argv,
+					     .chdir = pool->conf->chdir,
+					     .identity = &pool->conf->identity,
+					     .nofile = *nofile};
+}
+
 static int prepare(struct pool *pool, const struct rlimit *nofile, char *error, size_t size)
 {
 	const struct conf_pool *conf = pool->conf;
@@ -332,11 +352,7 @@ static int prepare(struct pool *pool, const struct rlimit *nofile, char *error, 
 		(void)snprintf(error, size, "program %s: %s", conf->argv[0], strerror(-result));
 		return result;
 	}
-	pool->spawn = (struct spawn_request){.path = pool->path,
-					     .argv = conf->argv,
-					     .chdir = conf->chdir,
-					     .identity = &conf->identity,
-					     .nofile = *nofile};
+	pool_prepare_spawn(pool, nofile);
 	result = pool_listen(pool, error, size);
 	if (result < 0 || conf->spawn == CONF_SPAWN_TEMPLATE)
 		return result;
@@ -376,17 +392,14 @@ static int init_slots(struct pool *pool)
 	return result;
 }
 
-struct pool *pool_new(const struct pool_start *start, char *error, size_t size)
+struct pool *pool_alloc(const struct pool_start *start)
 {
-	const struct conf_pool *conf = start->conf;
 	struct pool *pool = calloc(1, sizeof(*pool));
-	int result = -ENOMEM;
 
-	error[0] = '\0';
 	if (!pool)
-		goto fail;
+		return NULL;
 	pool->loop = start->loop;
-	pool->conf = conf;
+	pool->conf = start->conf;
 	pool->events = start->events;
 	pool->data = start->data;
 	pool->library = start->library;
@@ -399,8 +412,24 @@ struct pool *pool_new(const struct pool_start *start, char *error, size_t size)
 	ev_timer_init(&pool->template_timer, template_timer_cb, 0., 0.);
 	ev_timer_init(&pool->ready_timer, ready_timer_cb, 0., 0.);
 	pool->template_timer.data = pool->ready_timer.data = pool;
-	pool->slots = calloc(conf->max_children, sizeof(*pool->slots));
-	if (!pool->slots)
+	pool->slots = calloc(pool->conf->max_children, sizeof(*pool->slots));
+	if (!pool->slots) {
+		free(pool);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		slot_reset(&pool->slots[i], pool, i + 1);
+	return pool;
+}
+
+struct pool *pool_new(const struct pool_start *start, char *error, size_t size)
+{
+	const struct conf_pool *conf = start->conf;
+	struct pool *pool = pool_alloc(start);
+	int result = -ENOMEM;
+
+	error[0] = '\0';
+	if (!pool)
 		goto fail;
 	result = init_slots(pool);
 	if (result == 0)

@@ -3,6 +3,7 @@
 #ifndef FPM_POOL_H
 #define FPM_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct conf_pool;
@@ -97,5 +98,37 @@ void pool_kill(struct pool *pool);
  * Return: @buffer
  */
 const char *pool_describe(const struct pool *pool, char *buffer, size_t size);
+
+struct state_pool;
+
+/**
+ * pool_export() - what the next manager needs to go on with it
+ * @pool:	A pool that is ready
+ * @ret_state:	All zero, filled in
+ *
+ * Return: 0 or -ENOMEM
+ */
+int pool_export(const struct pool *pool, struct state_pool *ret_state);
+
+/**
+ * pool_adopt() - go on with one that another manager has left; pool_resume() comes next
+ * @start:	What it is made of, without lenders
+ * @state:	What the other manager said of it, which fits the configuration; its descriptors are
+ *		taken over
+ * @usable:	False: its processes speak another version. They go on, none is started, and what
+ *		they say is not read
+ * @error:	On failure: what is wrong, without a newline
+ * @size:	Bytes of @error
+ *
+ * Return: pool, ready, or NULL
+ */
+struct pool *pool_adopt(const struct pool_start *start, const struct state_pool *state, bool usable,
+			char *error, size_t size);
+
+/**
+ * pool_resume() - catch up with what happened while nobody looked
+ * @pool:	From pool_adopt()
+ */
+void pool_resume(struct pool *pool);
 
 #endif

@@ -16,7 +16,9 @@
 
 struct conf_pool;
 struct pool_events;
+struct pool_start;
 struct template;
+struct template_events;
 
 enum pool_state {
 	POOL_NEW = 0,
@@ -85,6 +87,20 @@ struct pool {
 };
 
 struct slot_worker;
+
+/* A pool without anything but its configuration and slots; NULL if memory is short. */
+struct pool *pool_alloc(const struct pool_start *start);
+
+/* What its processes are made of, once its program is known. */
+void pool_prepare_spawn(struct pool *pool, const struct rlimit *nofile);
+
+/* Watches its eventfd. */
+void pool_watch_attention(struct pool *pool, int fd);
+
+/* Starts its next template after a time. */
+void pool_template_later(struct pool *pool, int64_t delay_ms);
+
+extern const struct template_events pool_template_events;
 
 /* Can a worker be made now: always in exec mode, else if the template is ready. */
 bool pool_can_spawn(const struct pool *pool);

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,51 @@ char *program_find(const char *name)
 	}
 	errno = error;
 	return NULL;
+}
+
+static bool is_running(const char *path)
+{
+	struct stat one, running;
+
+	return stat(path, &one) == 0 && stat("/proc/self/exe", &running) == 0 &&
+	       one.st_dev == running.st_dev && one.st_ino == running.st_ino;
+}
+
+/* Return: @path if it is absolute, or what it means in the present folder; NULL if memory is short */
+static char *make_absolute(const char *path)
+{
+	char *folder = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
+	char *absolute = NULL;
+
+	if (folder && asprintf(&absolute, "%s%s%s", folder, path[0] == '/' ? "" : "/", path) == -1)
+		absolute = NULL;
+	free(folder);
+	return absolute;
+}
+
+/* As it was at the start: a file that has been replaced since then has " (deleted)" behind its name. */
+static char *running_path(void)
+{
+	static const char deleted[] = " (deleted)";
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	size_t tail = strlen(deleted);
+
+	if (n <= 0)
+		return NULL;
+	path[n] = '\0';
+	if ((size_t)n > tail && strcmp(path + n - tail, deleted) == 0 && !is_running(path))
+		path[(size_t)n - tail] = '\0';
+	return strdup(path);
+}
+
+char *program_self(const char *argv0)
+{
+	char *found = program_find(argv0);
+	char *path = found && is_running(found) ? make_absolute(found) : NULL;
+
+	free(found);
+	return path ? path : running_path();
 }
 
 /* True if the file is an ELF program that no dynamic linker loads; false on any doubt. */

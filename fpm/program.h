@@ -21,4 +21,15 @@ char *program_find(const char *name);
  */
 const char *program_template_problem(const char *path);
 
+/**
+ * program_self() - where a later version of this program will be
+ * @argv0:	How it was called
+ *
+ * The path that it was called by, links not followed, if that leads to the program that runs:
+ * such a link may point to the next version by then. Otherwise what the kernel says.
+ *
+ * Return: absolute path, to be freed, or NULL
+ */
+char *program_self(const char *argv0);
+
 #endif

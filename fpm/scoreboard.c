@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int scoreboard_init(struct scoreboard *board, uint32_t count)
@@ -35,6 +36,34 @@ fail:
 	error = errno;
 	scoreboard_done(board);
 	return -error;
+}
+
+int scoreboard_adopt(struct scoreboard *board, int fd, uint32_t count)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW;
+	size_t size = (size_t)count * sizeof(struct abi_score);
+	int present = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+	void *entries;
+
+	if (present == -1 || (present & seals) != seals || fstat(fd, &st) == -1 ||
+	    st.st_size != (off_t)size)
+		return -EPROTO;
+	entries = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (entries == MAP_FAILED)
+		return -errno;
+	*board = (struct scoreboard){.fd = fd, .count = count, .entries = entries};
+	board->used = calloc(count, sizeof(*board->used));
+	if (board->used)
+		return 0;
+	(void)munmap(entries, size);
+	*board = (struct scoreboard){.fd = -1};
+	return -ENOMEM;
+}
+
+void scoreboard_claim(struct scoreboard *board, uint32_t entry)
+{
+	board->used[entry] = true;
 }
 
 void scoreboard_done(struct scoreboard *board)

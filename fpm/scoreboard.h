@@ -38,6 +38,23 @@ int scoreboard_init(struct scoreboard *board, uint32_t count);
 void scoreboard_done(struct scoreboard *board);
 
 /**
+ * scoreboard_adopt() - go on with one that another manager has made
+ * @board:	Storage
+ * @fd:		Its memory, taken over on success
+ * @count:	Entries; no one is in use
+ *
+ * Return: 0, -EPROTO if the memory is not what it should be, or negative errno
+ */
+int scoreboard_adopt(struct scoreboard *board, int fd, uint32_t count);
+
+/**
+ * scoreboard_claim() - an entry is in use, and stays as it is
+ * @board:	Scoreboard
+ * @entry:	Index
+ */
+void scoreboard_claim(struct scoreboard *board, uint32_t entry);
+
+/**
  * scoreboard_take() - take and clear a free entry
  * @board:	Scoreboard
  * @ret_entry:	Its index

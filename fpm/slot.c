@@ -11,6 +11,7 @@
 #include "slot_handoff.h"
 #include "slot_standin.h"
 #include "slot_worker.h"
+#include "state.h"
 #include "template.h"
 
 #include <errno.h>
@@ -353,11 +354,16 @@ static void timer_cb(struct ev_loop *loop, ev_timer *w, int revents)
 	dispatch(w->data, SLOT_EVENT_TIMER);
 }
 
-int slot_init(struct slot *slot, struct pool *pool, unsigned int number, struct slot *lender)
+void slot_reset(struct slot *slot, struct pool *pool, unsigned int number)
 {
 	*slot = (struct slot){.pool = pool, .number = number, .handoff = {-1, -1}};
 	ev_timer_init(&slot->timer, timer_cb, 0., 0.);
 	slot->timer.data = slot;
+}
+
+int slot_init(struct slot *slot, struct pool *pool, unsigned int number, struct slot *lender)
+{
+	slot_reset(slot, pool, number);
 	if (lender && lender->handoff[0] != -1) {
 		slot->lender = lender;
 		memcpy(slot->handoff, lender->handoff, sizeof(slot->handoff));
@@ -422,4 +428,87 @@ const char *slot_state_name(const struct slot *slot)
 	if (slot->current && (slot->state == SLOT_UP || slot->state == SLOT_REPLACING))
 		return slot_worker_is_busy(slot->current) ? "busy" : "idle";
 	return state_names[slot->state];
+}
+
+static int export_workers(const struct slot *slot, struct state_slot *state)
+{
+	int result = 0;
+
+	if (slot->current && slot_worker_pid(slot->current) != 0) {
+		state->current = calloc(1, sizeof(*state->current));
+		result = state->current ? slot_worker_export(slot->current, state->current)
+					: -ENOMEM;
+	}
+	state->retiring = calloc(SLOT_RETIRING_MAX, sizeof(*state->retiring));
+	if (!state->retiring)
+		return -ENOMEM;
+	for (size_t i = 0; result == 0 && i < SLOT_RETIRING_MAX; i++)
+		if (slot->retiring[i] && slot_worker_pid(slot->retiring[i]) != 0)
+			result = slot_worker_export(slot->retiring[i],
+						    &state->retiring[state->retiring_count++]);
+	return result;
+}
+
+int slot_export(const struct slot *slot, struct state_slot *ret_state)
+{
+	double left = ev_timer_remaining(slot->pool->loop, (ev_timer *)(uintptr_t)&slot->timer);
+	int result;
+
+	*ret_state = (struct state_slot){
+		.handoff_in = slot->handoff[0],
+		.handoff_out = slot->handoff[1],
+		.failures = slot->respawn.failures,
+		.started_ms = (int64_t)slot->respawn.started_ms,
+		.delay_ms = (int64_t)slot->delay_ms,
+		.wait_ms = ev_is_active(&slot->timer) && left > 0 ? (int64_t)(left * 1000.)
+			   : ev_is_active(&slot->timer)		  ? 0
+								  : -1,
+		.has_been_up = slot->has_been_up,
+	};
+	result = listener_export(slot->listeners, slot->listener_count, &ret_state->listeners,
+				 &ret_state->listener_count);
+	return result == 0 ? export_workers(slot, ret_state) : result;
+}
+
+static int adopt_workers(struct slot *slot, const struct state_slot *state)
+{
+	for (size_t i = 0; i < state->retiring_count; i++) {
+		slot->retiring[i] = slot_worker_adopt(slot->pool, slot->number, &state->retiring[i],
+						      &worker_events, slot);
+		if (!slot->retiring[i])
+			return -ENOMEM;
+	}
+	if (!state->current)
+		return 0;
+	slot->current =
+		slot_worker_adopt(slot->pool, slot->number, state->current, &worker_events, slot);
+	return slot->current ? 0 : -ENOMEM;
+}
+
+int slot_adopt(struct slot *slot, const struct state_slot *state)
+{
+	int result;
+
+	slot->handoff[0] = state->handoff_in;
+	slot->handoff[1] = state->handoff_out;
+	slot->respawn.failures = (unsigned int)state->failures;
+	slot->respawn.started_ms = (uint64_t)state->started_ms;
+	slot->delay_ms = (uint64_t)state->delay_ms;
+	slot->has_been_up = state->has_been_up != 0;
+	result = listener_adopt(state->listeners, state->listener_count, &slot->listeners);
+	if (result < 0)
+		return result;
+	slot->listener_count = state->listener_count;
+	result = adopt_workers(slot, state);
+	if (result < 0)
+		return result;
+	if (slot->current) {
+		slot->state = SLOT_UP;
+	} else if (state->wait_ms >= 0) {
+		set_state(slot, SLOT_BACKOFF);
+		set_timer(slot, (uint64_t)state->wait_ms);
+	} else {
+		set_state(slot, SLOT_EMPTY);
+	}
+	return 0;
 }

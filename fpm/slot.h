@@ -65,6 +65,14 @@ struct slot {
 };
 
 /**
+ * slot_reset() - a slot that has nothing at all yet, not even a pair of sockets
+ * @slot:	Storage, released by slot_done()
+ * @pool:	Its pool
+ * @number:	Number from 1
+ */
+void slot_reset(struct slot *slot, struct pool *pool, unsigned int number);
+
+/**
  * slot_init() - an empty slot without listeners
  * @slot:	Storage, released by slot_done()
  * @pool:	Its pool
@@ -141,5 +149,25 @@ void slot_done(struct slot *slot);
  * Return: "empty", "starting", "idle", "busy", "backoff" or "closed"
  */
 const char *slot_state_name(const struct slot *slot);
+
+struct state_slot;
+
+/**
+ * slot_export() - what the next manager needs to go on with it
+ * @slot:	Slot
+ * @ret_state:	All zero, filled in; a worker that is still being made is not in it
+ *
+ * Return: 0 or -ENOMEM
+ */
+int slot_export(const struct slot *slot, struct state_slot *ret_state);
+
+/**
+ * slot_adopt() - go on with one that another manager has left
+ * @slot:	Storage with @pool and @number set; released by slot_done() in any case
+ * @state:	What it said of it; its descriptors are taken over
+ *
+ * Return: 0 or negative errno
+ */
+int slot_adopt(struct slot *slot, const struct state_slot *state);
 
 #endif

@@ -10,6 +10,7 @@
 #include "pool_internal.h"
 #include "process.h"
 #include "spawn.h"
+#include "state.h"
 #include "template.h"
 
 #include <errno.h>
@@ -295,4 +296,57 @@ bool slot_worker_was_asked(const struct slot_worker *worker)
 unsigned int slot_worker_template(const struct slot_worker *worker)
 {
 	return worker->template_serial;
+}
+
+int slot_worker_export(const struct slot_worker *worker, struct state_worker *ret_state)
+{
+	const struct slot_worker *w = worker;
+	double left = ev_timer_remaining(w->pool->loop, (ev_timer *)(uintptr_t)&w->deadline);
+
+	*ret_state = (struct state_worker){
+		.pid = w->process.pid,
+		.pidfd = w->process.pidfd,
+		.lifeline = w->lifeline,
+		.score = w->has_score ? (int64_t)w->score : -1,
+		.started_ms = (int64_t)w->started_ms,
+		.template_serial = w->template_serial,
+		.asked = w->asked,
+		.deadline_ms = ev_is_active(&w->deadline) ? (int64_t)(left * 1000.) : -1,
+		.output = calloc(1, sizeof(*ret_state->output)),
+	};
+	return ret_state->output ? output_export(w->output, ret_state->output) : -ENOMEM;
+}
+
+struct slot_worker *slot_worker_adopt(struct pool *pool, unsigned int slot_number,
+				      const struct state_worker *state,
+				      const struct slot_worker_events *events, void *data)
+{
+	struct slot_worker *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->pool = pool;
+	w->events = events;
+	w->data = data;
+	w->slot_number = slot_number;
+	w->lifeline = state->lifeline;
+	w->has_score = pool->board.entries && state->score != -1;
+	w->score = w->has_score ? (uint32_t)state->score : 0;
+	w->started_ms = (uint64_t)state->started_ms;
+	w->template_serial = (unsigned int)state->template_serial;
+	w->asked = state->asked != 0;
+	w->output = output_adopt(pool->loop, state->output);
+	if (!w->output) {
+		free(w);
+		return NULL;
+	}
+	if (w->has_score)
+		scoreboard_claim(&pool->board, w->score);
+	w->process.data = w;
+	process_watch(&w->process, pool->loop, (pid_t)state->pid, state->pidfd, ended_cb);
+	ev_timer_init(&w->deadline, deadline_cb, (double)state->deadline_ms / 1000., 0.);
+	w->deadline.data = w;
+	if (state->deadline_ms >= 0)
+		ev_timer_start(pool->loop, &w->deadline);
+	return w;
 }

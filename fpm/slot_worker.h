@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct abi_score;
+struct pool;
 struct process_end;
 struct slot;
 struct slot_worker;
@@ -103,5 +104,15 @@ bool slot_worker_was_asked(const struct slot_worker *worker);
 
 /* Which template of its pool it came from. */
 unsigned int slot_worker_template(const struct slot_worker *worker);
+
+struct state_worker;
+
+/* What the next manager needs to go on with it; @ret_state is all zero. Returns 0 or -ENOMEM. */
+int slot_worker_export(const struct slot_worker *worker, struct state_worker *ret_state);
+
+/* Goes on with what another manager has left, whose descriptors are taken over; NULL if memory is short. */
+struct slot_worker *slot_worker_adopt(struct pool *pool, unsigned int slot_number,
+				      const struct state_worker *state,
+				      const struct slot_worker_events *events, void *data);
 
 #endif

@@ -9,6 +9,7 @@
 #include "process.h"
 #include "program.h"
 #include "spawn.h"
+#include "state.h"
 #include "worker/message.h"
 
 #include <errno.h>
@@ -45,6 +46,7 @@ enum template_state {
 	TEMPLATE_STARTING = 0,
 	TEMPLATE_READY,
 	TEMPLATE_LEAVING,
+	TEMPLATE_FOREIGN, /* it was left to us, and we do not speak its language */
 };
 
 struct template
@@ -299,6 +301,17 @@ out:
 	return result;
 }
 
+static void start_watching(struct template *t, int control, double timeout)
+{
+	ev_io_init(&t->control, control_cb, control, EV_READ);
+	/* Its word about a worker's end comes before the worker's pidfd is looked at. */
+	ev_set_priority(&t->control, EV_MAXPRI);
+	ev_timer_init(&t->deadline, deadline_cb, timeout, 0.);
+	t->control.data = t->deadline.data = t;
+	ev_io_start(t->loop, &t->control);
+	ev_timer_start(t->loop, &t->deadline);
+}
+
 static uint64_t make_epoch(void)
 {
 	struct timespec now;
@@ -338,13 +351,7 @@ struct template *template_new(struct ev_loop *loop, const char *name,
 	if (result < 0)
 		goto fail;
 	(void)close(pair[1]);
-	ev_io_init(&t->control, control_cb, pair[0], EV_READ);
-	/* Its word about a worker's end comes before the worker's pidfd is looked at. */
-	ev_set_priority(&t->control, EV_MAXPRI);
-	ev_timer_init(&t->deadline, deadline_cb, timeout_ms / 1000., 0.);
-	t->control.data = t->deadline.data = t;
-	ev_io_start(loop, &t->control);
-	ev_timer_start(loop, &t->deadline);
+	start_watching(t, pair[0], timeout_ms / 1000.);
 	return t;
 fail:
 	(void)snprintf(error, size, "can't start the template: %s", strerror(-result));
@@ -409,4 +416,55 @@ void template_shutdown(struct template *template)
 void template_kill(struct template *template)
 {
 	(void)process_signal(&template->process, SIGKILL);
+}
+
+int template_export(const struct template *template, struct state_template *ret_state)
+{
+	const struct template *t = template;
+	double left = ev_timer_remaining(t->loop, (ev_timer *)(uintptr_t)&t->deadline);
+
+	*ret_state = (struct state_template){
+		.state = t->state == TEMPLATE_FOREIGN ? TEMPLATE_READY : t->state,
+		.pid = t->process.pid,
+		.pidfd = t->process.pidfd,
+		.control = t->control.fd,
+		.epoch = (int64_t)t->epoch,
+		.sequence = (int64_t)t->sequence,
+		.deadline_ms = ev_is_active(&t->deadline) ? (int64_t)(left * 1000.) : -1,
+		.output = calloc(1, sizeof(*ret_state->output)),
+	};
+	return ret_state->output ? output_export(t->output, ret_state->output) : -ENOMEM;
+}
+
+struct template *template_adopt(struct ev_loop *loop, const char *name, const char *path,
+				uint32_t timeout_ms, const struct state_template *state,
+				bool usable, const struct template_events *events, void *data)
+{
+	struct template *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	*t = (struct template){.loop = loop,
+			       .events = events,
+			       .data = data,
+			       .state = usable ? (enum template_state)state->state
+					       : TEMPLATE_FOREIGN,
+			       .path = strdup(path),
+			       .output = output_adopt(loop, state->output),
+			       .timeout_ms = timeout_ms,
+			       .epoch = (uint64_t)state->epoch,
+			       .sequence = (uint64_t)state->sequence};
+	if (!t->path || !t->output) {
+		output_release(t->output);
+		free(t->path);
+		free(t);
+		return NULL;
+	}
+	(void)snprintf(t->name, sizeof(t->name), "%s", name);
+	t->process.data = t;
+	process_watch(&t->process, loop, (pid_t)state->pid, state->pidfd, ended_cb);
+	start_watching(t, state->control, (double)state->deadline_ms / 1000.);
+	if (state->deadline_ms < 0)
+		ev_timer_stop(loop, &t->deadline);
+	return t;
 }

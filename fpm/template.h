@@ -125,4 +125,34 @@ void template_shutdown(struct template *template);
  */
 void template_kill(struct template *template);
 
+struct state_template;
+
+/**
+ * template_export() - what the next manager needs to go on with it
+ * @template:	Template
+ * @ret_state:	All zero, filled in
+ *
+ * Return: 0 or -ENOMEM
+ */
+int template_export(const struct template *template, struct state_template *ret_state);
+
+/**
+ * template_adopt() - go on with one that another manager has started
+ * @loop:	Event loop
+ * @name:	Whose it is, for the log: "pool www"
+ * @path:	Its program
+ * @timeout_ms:	Time that it had to get ready
+ * @state:	What the other manager said of it; its descriptors are taken over
+ * @usable:	False: it speaks another version, so nothing is asked of it but to leave
+ * @events:	Callbacks
+ * @data:	Passed to them
+ *
+ * Tickets that the other manager has given it are dropped when they are answered.
+ *
+ * Return: template, or NULL if memory is short
+ */
+struct template *template_adopt(struct ev_loop *loop, const char *name, const char *path,
+				uint32_t timeout_ms, const struct state_template *state,
+				bool usable, const struct template_events *events, void *data);
+
 #endif
