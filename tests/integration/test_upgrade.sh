@@ -68,13 +68,14 @@ counts=$(requests)
 template=$(template)
 inodes=$(stat -c %i "$T"/*.sock | xargs)
 open=$(descriptors)
+foreign=$(open_on_exec | xargs)
 upgrade
 equal "the same workers" "$(all_workers)" "$before"
 equal "their counters" "$(requests)" "$counts"
 equal "the same template" "$(template)" "$template"
 equal "the same sockets" "$(stat -c %i "$T"/*.sock | xargs)" "$inodes"
 equal "descriptors of the manager" "$(descriptors)" "$open"
-equal "descriptors that programs would get" "$(open_on_exec)" ""
+equal "descriptors that programs would get" "$(open_on_exec | xargs)" "$foreign"
 equal "no zombies" "$(zombies "$MANAGER")" ""
 check "its program is what was installed" test "/proc/$MANAGER/exe" -ef "$installed"
 contains "its environment is as it was" <(tr '\0' '\n' <"/proc/$MANAGER/environ"; echo end) '^end$'
@@ -121,9 +122,9 @@ refused() { # TEXT PATTERN
 	equal "$1: descriptors" "$(descriptors)" "$open"
 	equal "$1: it answers" "$(get "$T/www-1.sock" "$pid")" "$(cut -d' ' -f1 <<<"$state")"
 }
-# program TEXT: a shell script in place of ours.
+# program TEXT: a script in place of ours.
 program() {
-	printf '#!/bin/sh\n%s\n' "$1" >"$T/program"
+	printf '#!/bin/bash\n%s\n' "$1" >"$T/program"
 	install_program "$T/program"
 }
 program 'echo "not today" >&2; exit 1'
@@ -132,7 +133,11 @@ check "berth upgrade fails" test "$(ask upgrade >"$T/null" 2>&1; echo $?)" = 1
 program 'kill -9 $$'
 refused "one that dies" 'did not prove itself, signal 9'
 # with EDIT: one that changes the state before the real one sees it.
-with() { program "sed '$1' <&3 >'$T/state' || exit 1; exec 3<'$T/state'; exec '$real' \"\$@\""; }
+with() {
+	program "sed '$1' <&\$BERTH_STATE >'$T/state' || exit 1
+exec {BERTH_STATE}<'$T/state'
+exec '$real' \"\$@\""
+}
 with 's/"version": 1/"version": 9999/'
 refused "another version of the state" 'the state.*does not fit: version: 9999'
 with '0,/"slots"/s//"slats"/'
@@ -148,6 +153,20 @@ refused "a broken configuration" 'nosuchkey'
 cp "$T/good.conf" "$T/berth.conf"
 rm "$installed"
 refused "no program" 'No such file'
+
+# Workers that speak another version stay until new ones are there.
+with 's/"abi": [0-9]*/"abi": 1/'
+before=$(all_workers)
+reloads() { grep -c 'notice: reload: done' "$LOG"; }
+check "an upgrade to a program that speaks another version" ask upgrade
+has_reloaded() { [ "$(reloads)" = 1 ]; }
+check "a reload follows" until_true 30 has_reloaded
+equal "no old worker is left" "$(for p in $before; do alive "$p" && echo "$p"; done)" ""
+equal "workers" "$(all_workers | wc -w)" 5
+check "they answer" test -n "$(get "$T/www-3.sock" "$pid")"
+as_before() { [ "$(descriptors)" = "$open" ]; }
+until_true 10 as_before
+equal "descriptors" "$(descriptors)" "$open"
 install_program "$real"
 
 # Under load, kept and new, each request is answered; workers come and go meanwhile.
