@@ -135,7 +135,8 @@ refused "one that dies" 'did not prove itself, signal 9'
 # with EDIT: one that changes the state before the real one sees it.
 with() {
 	program "sed '$1' <&\$BERTH_STATE >'$T/state' || exit 1
-exec {BERTH_STATE}<'$T/state'
+exec {changed}<'$T/state' {BERTH_STATE}<&-
+export BERTH_STATE=\$changed
 exec '$real' \"\$@\""
 }
 with 's/"version": 1/"version": 9999/'

@@ -211,7 +211,7 @@ static void test_pool_defaults(void **state)
 #define ACCEPTED                                                                               \
 	"; accepted are -c FILE, -R, --listen, --children, --user, --group, --spawn, --name, " \
 	"-o KEY=VALUE, and -- PROGRAM at the end"
-#define VERBS "; accepted are run, check, status, reload, stop, help and version"
+#define VERBS "; accepted are run, check, status, reload, upgrade, stop, help and version"
 
 static void test_usage_errors(void **state)
 {
