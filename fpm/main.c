@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,10 +54,21 @@ static void log_report(void *data, enum conf_severity severity, const char *text
 	log_write(severity == CONF_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", text);
 }
 
-/* The one berth of a machine, so to say, can be found without being told where. */
-static bool is_default(const char *conf_path)
+/*
+ * The one berth of a machine, so to say, can be found without being told where, and so can one to
+ * which systemd has given a folder of its own.
+ */
+static char *default_control(const char *conf_path)
 {
-	return conf_path && strcmp(conf_path, COMMAND_CONF_DEFAULT) == 0;
+	const char *folder = getenv("RUNTIME_DIRECTORY");
+	char *path = NULL;
+
+	if (conf_path && strcmp(conf_path, COMMAND_CONF_DEFAULT) == 0)
+		return strdup(CONTROL_DEFAULT);
+	if (folder && folder[0] &&
+	    asprintf(&path, "%.*s/berth.sock", (int)strcspn(folder, ":"), folder) == -1)
+		return NULL;
+	return path;
 }
 
 /* Reads command line and file; sets no configuration if the verb needs none. */
@@ -83,8 +95,8 @@ static int read_all(const struct invocation *invocation, conf_report_fn report_l
 			conf_builder_read(builder, ret_command->conf_path);
 		if (conf_builder_finish(builder, &rules, ret_conf) < 0)
 			status = COMMAND_EXIT_USAGE;
-		else if (!(*ret_conf)->control && is_default(ret_command->conf_path))
-			(*ret_conf)->control = strdup(CONTROL_DEFAULT);
+		else if (!(*ret_conf)->control)
+			(*ret_conf)->control = default_control(ret_command->conf_path);
 	}
 	conf_builder_free(builder);
 	return status;

@@ -10,6 +10,7 @@
 #include "library.h"
 #include "limits.h"
 #include "log.h"
+#include "notify.h"
 #include "output.h"
 #include "process.h"
 #include "program.h"
@@ -113,6 +114,7 @@ void manager_stop(struct manager *m)
 
 	m->state = MANAGER_STOPPING;
 	manager_upgrade_cancel(m);
+	notify_stopping("");
 	for (size_t i = 0; i < 2; i++)
 		if (generations[i])
 			stop_generation(m, generations[i]);
@@ -154,6 +156,7 @@ __attribute__((format(printf, 2, 3))) static void reload_failed(struct manager *
 	(void)vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
 	log_error("reload: nothing was changed: %s", why);
+	notify_ready(generation_conf(m->current), "the last reload failed, nothing was changed");
 	(void)snprintf(text, sizeof(text), "nothing was changed: %s\n", why);
 	manager_control_reload_ended(m, false, text);
 }
@@ -187,6 +190,7 @@ static void reap_cb(struct ev_loop *loop, ev_timer *w, int revents)
 		generation_free(m->old);
 		m->old = NULL;
 		log_notice("reload: done");
+		notify_ready(generation_conf(m->current), "");
 		manager_control_reload_ended(m, true, "");
 	}
 	generation_free(m->next);
@@ -227,6 +231,7 @@ static void ready_cb(void *data, struct generation *generation)
 		m->state = MANAGER_RUNNING;
 		log_set_echo(false);
 		log_notice("ready, pid %d", getpid());
+		notify_ready(generation_conf(m->current), "");
 		manager_next_task(m);
 		return;
 	}
@@ -255,6 +260,7 @@ static void failed_cb(void *data, struct generation *generation, const char *why
 	log_error("%s", why);
 	m->exit_status = COMMAND_EXIT_SYSTEM;
 	manager_stop(m);
+	notify_stopping(why);
 	hurry(m);
 }
 
@@ -267,6 +273,7 @@ static void reload(struct manager *m)
 	struct conf *conf;
 	char error[2048];
 
+	notify_reloading();
 	manager_control_reload_begins(m);
 	conf = m->load(m->load_data, error, sizeof(error));
 	if (!conf) {
@@ -420,10 +427,12 @@ int manager_run(struct conf *conf, const struct manager_start *start, struct sta
 	process_init(m.loop);
 	/* Before the first socket file is made: a stop must remove them, whenever it comes. */
 	watch_signals(&m);
+	notify_init(&m.notify, m.loop);
 	if (state ? manager_adopt(&m, conf, state) : open_first(&m, conf)) {
 		m.exit_status = COMMAND_EXIT_OK;
 		run(&m, state);
 	}
+	notify_done(&m.notify);
 	finish(&m);
 	return m.exit_status;
 }

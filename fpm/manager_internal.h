@@ -4,6 +4,7 @@
 #define FPM_MANAGER_INTERNAL_H
 
 #include "manager.h"
+#include "notify.h"
 
 #include "process.h"
 
@@ -83,6 +84,7 @@ struct manager {
 	ev_signal reopen_signal;
 	ev_signal upgrade_signal;
 	ev_periodic dormant;
+	struct notify notify;
 	ev_prepare log_prepare;
 	ev_io log_writable;
 	ev_timer sweep;
