@@ -128,6 +128,7 @@ static void test_inherited(void **state)
 	static const char *const left_out[] = {
 		"PHP_FCGI_CHILDREN", "FCGI_WEB_SERVER_ADDRS",
 		"NOTIFY_SOCKET",     "WATCHDOG_USEC",
+		"JOURNAL_STREAM",    "FDSTORE",
 		"WATCHDOG_PID",	     "LISTEN_FDS",
 		"LISTEN_PID",	     "LISTEN_FDNAMES",
 		"MAINPID",	     ABI_ENV,
