@@ -209,10 +209,14 @@ void log_close(void)
 
 static size_t stamp(char *buffer, size_t size, enum log_level level)
 {
+	const char *prefix = sink.fd == STDERR_FILENO ? log_prefix(level) : "";
 	struct timespec now;
 	struct tm tm;
 	size_t len;
 
+	/* The journal has a time of its own for each line. */
+	if (prefix[0])
+		return (size_t)snprintf(buffer, size, "%s%s: ", prefix, log_level_name(level));
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	(void)localtime_r(&now.tv_sec, &tm);
 	len = strftime(buffer, size, "%Y-%m-%d %H:%M:%S", &tm);
@@ -224,10 +228,14 @@ static size_t stamp(char *buffer, size_t size, enum log_level level)
 /* @line ends in a newline; @head bytes of it are the stamp. */
 static void write_line(enum log_level level, const char *line, size_t head, size_t size)
 {
+	const char *prefix;
+
 	emit(line, size);
-	if (sink.echo && level >= LOG_LEVEL_ERROR && sink.fd != STDERR_FILENO)
-		(void)write_some(STDERR_FILENO, is_regular(STDERR_FILENO), line + head,
-				 size - head);
+	if (!sink.echo || level < LOG_LEVEL_ERROR || sink.fd == STDERR_FILENO)
+		return;
+	prefix = log_prefix(level);
+	(void)write_some(STDERR_FILENO, is_regular(STDERR_FILENO), prefix, strlen(prefix));
+	(void)write_some(STDERR_FILENO, is_regular(STDERR_FILENO), line + head, size - head);
 }
 
 void log_write(enum log_level level, const char *format, ...)

@@ -26,6 +26,14 @@ enum log_level {
 const char *log_level_name(enum log_level level);
 
 /**
+ * log_prefix() - what stands in front of a line on standard error
+ * @level:	Level of the line
+ *
+ * Return: its priority for the journal, e.g. "<4>", if standard error goes there; otherwise ""
+ */
+const char *log_prefix(enum log_level level);
+
+/**
  * log_open() - direct the log to a file and set its level
  * @path:	File to append to, made with mode 0600 if missing; NULL or "stderr" for standard
  *		error

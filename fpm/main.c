@@ -20,8 +20,12 @@
 
 static void report(void *data, enum conf_severity severity, const char *text)
 {
+	const bool warning = severity == CONF_WARNING;
+
 	(void)data;
-	(void)fprintf(stderr, "berth: %s%s\n", severity == CONF_WARNING ? "warning: " : "", text);
+	(void)fprintf(stderr, "%sberth: %s%s\n",
+		      log_prefix(warning ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR),
+		      warning ? "warning: " : "", text);
 }
 
 /* A descriptor that becomes 0, 1 or 2 by accident would be written to as if it were those. */
@@ -127,8 +131,8 @@ static int run(struct conf *conf, struct invocation *invocation)
 	int result = log_open(conf->error_log, conf->log_level);
 
 	if (result < 0) {
-		(void)fprintf(stderr, "berth: error_log %s: %s\n", conf->error_log,
-			      strerror(-result));
+		(void)fprintf(stderr, "%sberth: error_log %s: %s\n", log_prefix(LOG_LEVEL_ERROR),
+			      conf->error_log, strerror(-result));
 		conf_free(conf);
 		return COMMAND_EXIT_SYSTEM;
 	}

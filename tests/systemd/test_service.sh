@@ -96,3 +96,13 @@ check "that answers" test -n "$(get /run/berth/www-1.sock "$pid")"
 systemctl stop berth
 equal "after a stop" "$(prop berth ActiveState)" inactive
 check "no process is left" gone_pids berth.service
+
+# The journal has priorities.
+pools 1
+systemctl start berth
+pools 1 "pm.no_such_key = 1"
+systemctl reload berth 2>/dev/null
+journalctl -q -o cat -p err -u berth >"$T/errors"
+contains "a failed reload is an error of the journal" "$T/errors" '^error: reload: nothing was changed'
+check "notices are none" eval '! grep -q notice: "$T/errors"'
+systemctl stop berth

@@ -311,6 +311,64 @@ static int make_destination(int kind)
 	return pair[0];
 }
 
+static void test_journal(void **state)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	struct stat st;
+	char stream[64], *text;
+
+	(void)state;
+	assert_int_not_equal(fd, -1);
+	assert_int_not_equal(dup2(fd, STDERR_FILENO), -1);
+	(void)close(fd);
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	assert_int_equal(log_open(NULL, LOG_LEVEL_DEBUG), 0);
+	/* Somebody else's standard error. */
+	(void)snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev,
+		       (uintmax_t)st.st_ino + 1);
+	(void)setenv("JOURNAL_STREAM", stream, 1);
+	log_warning("not there");
+	(void)snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev,
+		       (uintmax_t)st.st_ino);
+	(void)setenv("JOURNAL_STREAM", stream, 1);
+	for (int level = 0; level < LOG_LEVEL_MAX; level++)
+		log_write((enum log_level)level, "line");
+	log_bytes(LOG_LEVEL_NOTICE, "pool", "words", 5);
+	(void)unsetenv("JOURNAL_STREAM");
+	text = read_file(NULL);
+	assert_string_equal(text + STAMP, "warning: not there\n<7>debug: line\n<5>notice: line\n"
+					  "<4>warning: line\n<3>error: line\n<1>alert: line\n"
+					  "<5>notice: pool: words\n");
+	free(text);
+}
+
+static void test_echo_in_the_journal(void **state)
+{
+	int pipe_fds[2];
+	char stream[64], text[64];
+	struct stat st;
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+	assert_int_not_equal(dup2(pipe_fds[1], STDERR_FILENO), -1);
+	(void)close(pipe_fds[1]);
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	(void)snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev,
+		       (uintmax_t)st.st_ino);
+	(void)setenv("JOURNAL_STREAM", stream, 1);
+	assert_int_equal(log_open(path, LOG_LEVEL_NOTICE), 0);
+	log_set_echo(true);
+	log_error("both");
+	log_warning("only there");
+	(void)unsetenv("JOURNAL_STREAM");
+	n = read(pipe_fds[0], text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_string_equal(text, "<3>both\n");
+	(void)close(pipe_fds[0]);
+}
+
 static void test_nobody_reads(void **state)
 {
 	enum {
@@ -516,6 +574,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_errno_is_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_echo_of_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_echo_does_not_block, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_journal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_echo_in_the_journal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nobody_reads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_stay_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_count_of_missing_lines_starts_anew, setup,
