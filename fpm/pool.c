@@ -73,6 +73,7 @@ static void template_ready_cb(void *data)
 		log_notice("pool %s: new template, pid %d", pool->conf->name,
 			   template_pid(pool->template));
 	start_slots(pool);
+	pool_stuck_renewed(pool);
 }
 
 static void stopped(struct pool *pool)
@@ -301,6 +302,7 @@ void pool_stop(struct pool *pool)
 	pool->state = POOL_STOPPING;
 	ev_timer_stop(pool->loop, &pool->ready_timer);
 	ev_timer_stop(pool->loop, &pool->template_timer);
+	pool_stuck_done(pool);
 	/* One that is not ready yet has no loop that could be asked to leave. */
 	if (pool->template && !template_is_ready(pool->template))
 		template_kill(pool->template);
@@ -409,6 +411,7 @@ struct pool *pool_alloc(const struct pool_start *start)
 	pool->board.fd = -1;
 	pool->fresh[0] = pool->fresh[1] = pool->peers = -1;
 	ev_io_init(&pool->attention, attention_cb, -1, EV_READ);
+	pool_stuck_init(pool);
 	ev_timer_init(&pool->template_timer, template_timer_cb, 0., 0.);
 	ev_timer_init(&pool->ready_timer, ready_timer_cb, 0., 0.);
 	pool->template_timer.data = pool->ready_timer.data = pool;
@@ -457,6 +460,7 @@ void pool_free(struct pool *pool)
 		return;
 	ev_timer_stop(pool->loop, &pool->template_timer);
 	ev_timer_stop(pool->loop, &pool->ready_timer);
+	pool_stuck_done(pool);
 	for (unsigned int i = 0; pool->slots && i < pool->conf->max_children; i++)
 		slot_done(&pool->slots[i]);
 	for (size_t i = 0; i < pool->shared_count; i++)

@@ -5,6 +5,7 @@
 
 #include "listener.h"
 #include "log.h"
+#include "pool_stuck.h"
 #include "respawn.h"
 #include "scoreboard.h"
 #include "slot.h"
@@ -53,6 +54,7 @@ enum pool_state {
  * @template_respawn:	Memory of their back-off
  * @template_timer:	Runs while the next one waits
  * @ready_timer:	Until ready: how long that may take, or how long workers must live
+ * @stuck:		Memory of workers that were killed in a request
  * @closing:		Slots are being closed, so that the last one counts only once
  * @log_limit:		For lines about workers' ends
  */
@@ -82,6 +84,7 @@ struct pool {
 	struct respawn template_respawn;
 	ev_timer template_timer;
 	ev_timer ready_timer;
+	struct pool_stuck stuck;
 	bool closing;
 	struct log_limit log_limit;
 };

@@ -157,6 +157,7 @@ static void worker_ended_cb(struct slot_worker *worker, const struct process_end
 	struct slot *slot = slot_worker_data(worker);
 	bool healthy;
 
+	pool_stuck_note(slot->pool, worker, end);
 	if (worker != slot->current) {
 		retiring_ended(slot, worker, end);
 		return;
