@@ -43,6 +43,7 @@ struct comparison {
 	struct options o; /* with defaults in place of empty lists */
 	struct target targets[TARGETS_MAX];
 	enum target_kind kinds[TARGETS_MAX];
+	enum transport transports[TARGETS_MAX];
 	struct request requests[TARGETS_MAX][OPTIONS_LIST_MAX];
 	size_t target_count;
 	struct cell cells[CELLS_MAX];
@@ -97,10 +98,12 @@ static void leave_out(struct comparison *c, const char *what, const char *why)
 	c->left_out = true;
 }
 
-static int start_target(struct comparison *c, enum target_kind kind, enum transport transport,
-			char *error, size_t error_size)
+/* Starts target @index, makes its requests. */
+static int start_target(struct comparison *c, size_t index, char *error, size_t error_size)
 {
 	const struct session *s = c->session;
+	const enum target_kind kind = c->kinds[index];
+	const enum transport transport = c->transports[index];
 	const struct target_options t = {
 		.kind = kind,
 		.transport = transport,
@@ -109,17 +112,16 @@ static int start_target(struct comparison *c, enum target_kind kind, enum transp
 		.body_size = c->o.sizes[0],
 		.cpus = s->plan.placement == PLACEMENT_FREE ? NULL : &s->plan.server,
 	};
-	struct target *target = &c->targets[c->target_count];
+	struct target *target = &c->targets[index];
 	int rc;
 
 	progress_show("starting %s on %s", target_kind_name(kind), transport_name(transport));
 	rc = target_start(&t, target, error, error_size);
 	if (rc < 0)
 		return rc;
-	c->kinds[c->target_count++] = kind;
 	for (size_t i = 0; i < c->o.size_count; i++) {
 		if (!session_request(s->options, target->script, c->o.sizes[i],
-				     &c->requests[c->target_count - 1][i])) {
+				     &c->requests[index][i])) {
 			(void)snprintf(error, error_size, "its request can't be made");
 			return -ENOMEM;
 		}
@@ -139,7 +141,9 @@ static void start_kind(struct comparison *c, enum target_kind kind)
 			continue;
 		(void)snprintf(what, sizeof(what), "%s on %s", target_kind_name(kind),
 			       transport_name(transport));
-		rc = start_target(c, kind, transport, error, sizeof(error));
+		c->kinds[c->target_count] = kind;
+		c->transports[c->target_count] = transport;
+		rc = start_target(c, c->target_count, error, sizeof(error));
 		/* What is not installed is so on every transport. */
 		if (rc == -ENOENT) {
 			leave_out(c, target_kind_name(kind), error);
@@ -147,17 +151,58 @@ static void start_kind(struct comparison *c, enum target_kind kind)
 		}
 		if (rc < 0)
 			leave_out(c, what, error);
+		else
+			c->target_count++;
 	}
+}
+
+static void stop_target(struct comparison *c, size_t index)
+{
+	for (size_t k = 0; k < c->o.size_count; k++)
+		request_done(&c->requests[index][k]);
+	target_stop(&c->targets[index]);
 }
 
 static void stop_targets(struct comparison *c)
 {
-	for (size_t i = 0; i < c->target_count; i++) {
-		for (size_t k = 0; k < c->o.size_count; k++)
-			request_done(&c->requests[i][k]);
-		target_stop(&c->targets[i]);
-	}
+	for (size_t i = 0; i < c->target_count; i++)
+		stop_target(c, i);
 	c->target_count = 0;
+}
+
+/* Its cells stay in the report, so it keeps its name. */
+static void lose_target(struct comparison *c, size_t index, const struct target *before,
+			const char *why)
+{
+	struct target *target = &c->targets[index];
+
+	stop_target(c, index);
+	(void)snprintf(target->name, sizeof(target->name), "%s", before->name);
+	(void)snprintf(target->version, sizeof(target->version), "%s", before->version);
+	for (size_t i = 0; i < c->cell_count; i++) {
+		if (c->cells[i].target != target)
+			continue;
+		c->cells[i].dead = true;
+		(void)snprintf(c->cells[i].note, sizeof(c->cells[i].note),
+			       "it could not be started anew: %.150s", why);
+	}
+}
+
+/* One after the other, so that there is never more than is measured. */
+static void restart_cb(void *data)
+{
+	struct comparison *c = data;
+	char error[600];
+
+	for (size_t i = 0; i < c->target_count && !session_stop; i++) {
+		const struct target before = c->targets[i];
+
+		if (!before.endpoints)
+			continue;
+		stop_target(c, i);
+		if (start_target(c, i, error, sizeof(error)) < 0)
+			lose_target(c, i, &before, error);
+	}
 }
 
 static bool start_targets(struct comparison *c)
@@ -284,6 +329,9 @@ static bool measure(struct comparison *c)
 					 .precision = c->o.precision,
 					 .slice_least_ns = SLICE_LEAST_NS,
 					 .retry_dirty = c->o.retry_dirty,
+					 .restart_every = c->o.restart_every,
+					 .restart = restart_cb,
+					 .data = c,
 					 .plan = &c->session->plan,
 					 .seed = c->o.seed,
 					 .stop = &session_stop,

@@ -304,6 +304,8 @@ static int set_rest(struct options *o, int id, const struct value *v, char *text
 		return value_real(v, text, 0.0001, 1, &o->delta);
 	case OPTION_BUDGET:
 		return value_time(v, text, &o->budget_ns);
+	case OPTION_RESTART:
+		return set_number(v, text, 1, CELL_ROUNDS_MAX, &o->restart_every);
 	case OPTION_RETRY_DIRTY:
 		o->retry_dirty = true;
 		return 0;

@@ -78,6 +78,7 @@ enum options_command {
  * @delta:	compare: 0 = default
  * @budget_ns:	compare: time that all may take
  * @retry_dirty: compare: what was dirty is measured once more
+ * @restart_every: compare: rounds between two starts of the targets, 0 = they are started once
  * @strict:	compare: a control that does not hold refuses the verdict
  */
 struct options {
@@ -123,6 +124,7 @@ struct options {
 	double delta;
 	uint64_t budget_ns;
 	bool retry_dirty;
+	unsigned int restart_every;
 	bool strict;
 };
 

@@ -60,6 +60,7 @@ const struct options_entry options_table[] = {
 	 "rounds (15, to 31 if need be; floor: 11)"},
 	{"precision", OPTION_PRECISION, "SHARE", COMPARE, "go on until +/- this (0.02)"},
 	{"delta", OPTION_DELTA, "SHARE", COMPARE, "a difference that does not matter (0.03)"},
+	{"restart-every", OPTION_RESTART, "K", COMPARE, "start all targets anew each K rounds"},
 	{"retry-dirty", OPTION_RETRY_DIRTY, NULL, COMPARE, "measure once more what was disturbed"},
 	{"strict", OPTION_STRICT, NULL, COMPARE, "no verdict where there are doubts"},
 	{"placement", OPTION_PLACEMENT, "P", ALL, "CPUs: same, split (usual), free"},

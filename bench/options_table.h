@@ -47,9 +47,10 @@ enum option_id {
 	OPTION_STRICT,
 	OPTION_PAD,
 	OPTION_RETRY_DIRTY,
+	OPTION_RESTART,
 };
 
-#define OPTIONS_TABLE_SIZE 46
+#define OPTIONS_TABLE_SIZE 47
 
 /**
  * struct options_entry - an option

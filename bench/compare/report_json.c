@@ -71,7 +71,7 @@ static json_t *make_options(const struct rounds_options *options)
 	/* A string, as many readers of JSON keep 53 bits of a number. */
 	(void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)options->seed);
 	return json_pack(
-		"{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:b, s:b, s:o, s:b}",
+		"{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:b, s:b, s:o, s:b, s:i}",
 		"seed", seed, "rounds", (int)options->rounds, "rounds_max",
 		(int)options->rounds_max, "precision", report_json_number(options->precision),
 		"budget_s", report_json_number((double)options->budget_ns / 1e9), "slice_requests",
@@ -82,18 +82,20 @@ static json_t *make_options(const struct rounds_options *options)
 		arrivals[options->load.arrivals], "rate", report_json_number(options->load.rate),
 		"nodelay", (int)options->load.nodelay, "quickack", (int)options->load.quickack,
 		"timeout_s", report_json_number((double)options->load.timeout_ns / 1e9),
-		"retry_dirty", (int)options->retry_dirty);
+		"retry_dirty", (int)options->retry_dirty, "restart_every",
+		(int)options->restart_every);
 }
 
 static json_t *make_run(const struct rounds *rounds)
 {
-	return json_pack("{s:i, s:b, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:o}", "rounds_done",
+	return json_pack("{s:i, s:b, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:o}", "rounds_done",
 			 (int)rounds->done, "partial", (int)rounds->partial, "end",
 			 ends[rounds->end], "half_width", report_json_number(rounds->half_width),
 			 "elapsed_s", report_json_number((double)rounds->elapsed_ns / 1e9),
 			 "slices", (int)rounds->slices, "dirty_slices", (int)rounds->dirty,
 			 "extra_rounds", (int)rounds->extra, "retried_slices", (int)rounds->retried,
-			 "not_reached", report_json_text(rounds->not_reached));
+			 "restarts", (int)rounds->restarts, "not_reached",
+			 report_json_text(rounds->not_reached));
 }
 
 static json_t *make_floor_line(const struct floor_result *floor, enum floor_kind kind)

@@ -38,6 +38,20 @@ static const char *slice_text(const struct rounds_options *options, char *buffer
 	return buffer;
 }
 
+/* What an interval covers is the variation of what was repeated. */
+static void write_levels(FILE *out, const struct rounds *rounds)
+{
+	char text[160];
+
+	if (rounds->restarts > 0)
+		(void)snprintf(text, sizeof(text),
+			       "requests, slices, server starts (%u of each, one every %u rounds)",
+			       rounds->restarts + 1, rounds->options.restart_every);
+	else
+		(void)snprintf(text, sizeof(text), "requests, slices; each server started once");
+	report_wrap(out, "  repeated        ", "                  ", text);
+}
+
 static void write_plan(FILE *out, const struct rounds *rounds)
 {
 	const struct rounds_options *options = &rounds->options;
@@ -58,6 +72,8 @@ static void write_plan(FILE *out, const struct rounds *rounds)
 			       slice_text(options, slice, sizeof(slice)), arrivals,
 			       (double)rounds->elapsed_ns / 1e9);
 	report_wrap(out, "  measured        ", "                  ", text);
+	if (rounds->pair_count > 0)
+		write_levels(out, rounds);
 }
 
 static void write_controls(FILE *out, const struct report *report)

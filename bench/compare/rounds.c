@@ -173,6 +173,20 @@ static bool is_enough(struct runner *runner, uint64_t round_ns)
 	return true;
 }
 
+/* Before a round; an extra round follows upon one and needs none. */
+static void restart_if_due(struct runner *runner)
+{
+	struct rounds *rounds = runner->rounds;
+	const struct rounds_options *options = &rounds->options;
+
+	if (options->restart == NULL || options->restart_every == 0 || rounds->done == 0 ||
+	    rounds->done % options->restart_every != 0 || rounds_stopped(runner))
+		return;
+	options->restart(options->data);
+	rounds->restarts++;
+	rounds_warm_up_again(runner);
+}
+
 static void run_all(struct runner *runner, size_t *order)
 {
 	struct rounds *rounds = runner->rounds;
@@ -183,9 +197,11 @@ static void run_all(struct runner *runner, size_t *order)
 	for (size_t i = 0; i < rounds->cell_count; i++)
 		order[i] = i;
 	while (more) {
-		const uint64_t began_ns = rounds_clock_ns();
 		const bool extra = rounds_retry_plan(runner) > 0;
+		const uint64_t began_ns = rounds_clock_ns();
 
+		if (!extra)
+			restart_if_due(runner);
 		if (rounds->done >= runner->planned)
 			runner->planned = rounds->options.rounds_max;
 		shuffle(&rng, order, rounds->cell_count);

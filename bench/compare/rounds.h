@@ -63,9 +63,11 @@ struct rounds_progress {
  * @plan:	Where client and server run: the threads' CPUs unless @load has some, and whether
  *		pressure on a CPU is somebody else's; NULL = not known
  * @seed:	Of the order, the schedules, the bootstrap
+ * @restart_every: Before each so many rounds but the first, @restart is called: never
+ * @restart:	Starts all targets anew; a cell whose target is gone has to be @dead then
  * @stop:	Set by a signal handler: finish with what there is; may be NULL
  * @progress:	Called before each slice, may be NULL
- * @data:	Passed to it
+ * @data:	Passed to it and to @restart
  */
 struct rounds_options {
 	struct load_options load;
@@ -80,6 +82,8 @@ struct rounds_options {
 	bool retry_dirty;
 	const struct placement_plan *plan;
 	uint64_t seed;
+	unsigned int restart_every;
+	void (*restart)(void *data);
 	const volatile sig_atomic_t *stop;
 	void (*progress)(const struct rounds_progress *progress, void *data);
 	void *data;
@@ -108,6 +112,7 @@ enum rounds_end {
  * @slices:	All slices
  * @extra:	Whole extra rounds, which are not part of @done
  * @retried:	Dirty slices that were measured once more
+ * @restarts:	How often all targets were started anew
  * @elapsed_ns:	Time that it took, warm-up included
  * @not_reached: What was asked for and not reached, in a sentence; empty if all was
  */
@@ -125,6 +130,7 @@ struct rounds {
 	unsigned int slices;
 	unsigned int extra;
 	unsigned int retried;
+	unsigned int restarts;
 	uint64_t elapsed_ns;
 	char not_reached[240];
 };

@@ -78,6 +78,12 @@ void rounds_tell(const struct runner *runner, enum rounds_phase phase, unsigned 
 int rounds_warm_up(struct runner *runner);
 
 /**
+ * rounds_warm_up_again() - put load on each cell for a moment, after its target was started anew
+ * @runner:	Run
+ */
+void rounds_warm_up_again(struct runner *runner);
+
+/**
  * rounds_size_slices() - decide how many answers make a slice of each cell
  * @runner:	Run, after the warm-up
  */

@@ -18,6 +18,9 @@
 /* Rounds without an answer after which a cell is given up. */
 #define SILENT_ROUNDS 3
 
+/* Longest warm-up of a cell whose target was started anew. */
+#define AGAIN_NS UINT64_C(200000000)
+
 #define QUEUE_INTERVAL_MS 10
 
 /* Shares of a slice's time above which it is dirty. */
@@ -148,6 +151,20 @@ int rounds_warm_up(struct runner *runner)
 		}
 	}
 	return failed == rounds->cell_count ? status : 0;
+}
+
+/* A new server has to read its script, fill its cache and grow its memory first. */
+void rounds_warm_up_again(struct runner *runner)
+{
+	struct rounds *rounds = runner->rounds;
+
+	for (size_t i = 0; i < rounds->cell_count && !rounds_stopped(runner); i++) {
+		if (rounds->cells[i].dead)
+			continue;
+		rounds_tell(runner, ROUNDS_WARM_UP, 0, i, i);
+		if (warm_up_window(runner, &rounds->cells[i], AGAIN_NS) < 0)
+			give_up(&rounds->cells[i], runner->error);
+	}
 }
 
 /*
