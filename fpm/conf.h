@@ -13,6 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Longest name of a pool. */
+#define CONF_POOL_NAME_MAX 64
+
 /* How a pool's workers come to be. */
 enum conf_spawn {
 	CONF_SPAWN_TEMPLATE = 0, /* forked from one warmed-up process: shared opcode cache */
@@ -262,6 +265,32 @@ int conf_builder_finish(struct conf_builder *builder, const struct conf_rules *r
  * @conf:	Configuration, may be NULL
  */
 void conf_free(struct conf *conf);
+
+/**
+ * conf_pool_find() - one of its pools
+ * @conf:	Configuration
+ * @name:	Name of the pool
+ *
+ * Return: pool, or NULL
+ */
+const struct conf_pool *conf_pool_find(const struct conf *conf, const char *name);
+
+/**
+ * conf_keep_pool() - drop all other pools
+ * @conf:	Configuration
+ * @name:	Name of a pool of it
+ */
+void conf_keep_pool(struct conf *conf, const char *name);
+
+/**
+ * conf_exchange_pool() - give each configuration the other's pool, in the same place
+ * @one:	Configuration
+ * @other:	Another one
+ * @name:	Name of a pool that both have
+ *
+ * Pointers to both pools stay valid; where they were written is forgotten.
+ */
+void conf_exchange_pool(struct conf *one, struct conf *other, const char *name);
 
 /**
  * conf_has_pipes() - do its workers have pipes in place of listening sockets

@@ -27,7 +27,6 @@
 #define CONF_FILES_MAX	       1024
 #define CONF_INCLUDE_DEPTH_MAX 8
 #define CONF_POOLS_MAX	       1000
-#define CONF_POOL_NAME_MAX     64
 #define CONF_SOCKET_PATH_MAX   107
 #define CONF_PLACES_MAX	       1000 /* settings of one section, each line of a list counted */
 #define CONF_ARGS_MAX	       1000

@@ -27,7 +27,8 @@
  * struct control_request - a connection
  * @io:		Reads the line, then writes the answer
  * @patience:	Runs but while the manager works on it
- * @line:	The request so far
+ * @line:	The request so far; once it is whole, its verb
+ * @argument:	Then: what stands behind that, in @line
  * @answer:	The answer, NULL before there is one
  */
 struct control_request {
@@ -37,6 +38,7 @@ struct control_request {
 	ev_timer patience;
 	char line[CONTROL_LINE_MAX];
 	size_t line_length;
+	const char *argument;
 	char *answer;
 	size_t answer_size;
 	size_t answer_sent;
@@ -108,7 +110,8 @@ static void take_line(struct control_request *r)
 	ev_timer_stop(r->control->loop, &r->patience);
 	if (argument)
 		*argument++ = '\0';
-	r->control->events->request(r->control->data, r, r->line, argument ? argument : "");
+	r->argument = argument ? argument : "";
+	r->control->events->request(r->control->data, r, r->line, r->argument);
 }
 
 static void read_cb(struct ev_loop *loop, ev_io *w, int revents)
@@ -253,6 +256,18 @@ void control_free(struct control *control)
 	free(c);
 }
 
+/* Return: the request as it came, "" if that is still to come; to be freed */
+static char *whole_line(const struct control_request *r, bool reads)
+{
+	char *line;
+
+	if (reads)
+		return strdup("");
+	return asprintf(&line, "%s%s%s", r->line, r->argument[0] ? " " : "", r->argument) == -1
+		       ? NULL
+		       : line;
+}
+
 int control_export(const struct control *control, struct state_control *ret_state)
 {
 	const struct control_request *r;
@@ -271,7 +286,7 @@ int control_export(const struct control *control, struct state_control *ret_stat
 		if (r->answer || (reads && r->line_length > 0))
 			continue;
 		state->fd = r->io.fd;
-		state->verb = strdup(reads ? "" : r->line);
+		state->verb = whole_line(r, reads);
 		if (!state->verb)
 			return -ENOMEM;
 		ret_state->request_count++;

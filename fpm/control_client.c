@@ -39,7 +39,7 @@ static int parse(int argc, char *argv[], struct options *options)
 	int option;
 
 	*options = (struct options){.verb = argv[0], .argument = ""};
-	while ((option = getopt_long(argc, argv, "+c:", longs, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "c:", longs, NULL)) != -1) {
 		if (option == 'j')
 			options->json = true;
 		else if (option == 'c')
@@ -53,11 +53,21 @@ static int parse(int argc, char *argv[], struct options *options)
 		(void)fprintf(stderr, "berth: %s takes no --json\n", argv[0]);
 		return -EINVAL;
 	}
+	if (optind < argc && strcmp(argv[0], "reload") == 0)
+		options->argument = argv[optind++];
 	if (optind < argc) {
 		(void)fprintf(stderr,
 			      "berth: %s: unexpected; accepted are %s-c FILE and "
 			      "--control SOCKET\n",
-			      argv[optind], strcmp(argv[0], "status") == 0 ? "--json, " : "");
+			      argv[optind],
+			      strcmp(argv[0], "status") == 0   ? "--json, "
+			      : strcmp(argv[0], "reload") == 0 ? "a pool's name, "
+							       : "");
+		return -EINVAL;
+	}
+	if (strlen(options->argument) > CONF_POOL_NAME_MAX ||
+	    options->argument[strcspn(options->argument, " \n")] != '\0') {
+		(void)fprintf(stderr, "berth: %s: that is no name of a pool\n", options->argument);
 		return -EINVAL;
 	}
 	if (options->conf_path && options->control) {

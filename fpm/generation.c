@@ -63,12 +63,14 @@ static const struct pool_events pool_events = {
 
 /* Opens all pools, or goes on with those that were left. */
 static int open_pools(struct generation *g, int library, const struct rlimit *nofile,
-		      struct generation *lender, const struct state_pool *left, bool usable,
-		      char *error, size_t size)
+		      struct pool *const *lenders, size_t lender_count,
+		      const struct state_pool *left, bool usable, char *error, size_t size)
 {
 	struct pool_start start = {.loop = g->loop,
 				   .library = library,
 				   .nofile = nofile,
+				   .lenders = lenders,
+				   .lender_count = lender_count,
 				   .events = &pool_events,
 				   .data = g};
 	size_t count = 0;
@@ -79,10 +81,6 @@ static int open_pools(struct generation *g, int library, const struct rlimit *no
 	if (!g->pools) {
 		(void)snprintf(error, size, "%s", strerror(ENOMEM));
 		return -ENOMEM;
-	}
-	if (lender) {
-		start.lenders = lender->pools;
-		start.lender_count = lender->count;
 	}
 	for (const struct conf_pool *p = g->conf->pools; p; p = p->next) {
 		char why[1024];
@@ -122,7 +120,8 @@ struct generation *generation_new(struct ev_loop *loop, struct conf *conf, int l
 {
 	struct generation *g = make(loop, conf, events, data, error, size);
 
-	if (g && open_pools(g, library, nofile, lender, NULL, true, error, size) == 0)
+	if (g && open_pools(g, library, nofile, lender ? lender->pools : NULL,
+			    lender ? lender->count : 0, NULL, true, error, size) == 0)
 		return g;
 	generation_free(g);
 	return NULL;
@@ -135,7 +134,7 @@ struct generation *generation_adopt(struct ev_loop *loop, struct conf *conf, int
 {
 	struct generation *g = make(loop, conf, events, data, error, size);
 
-	if (g && open_pools(g, library, nofile, NULL, pools, usable, error, size) == 0) {
+	if (g && open_pools(g, library, nofile, NULL, 0, pools, usable, error, size) == 0) {
 		g->ready = g->count;
 		return g;
 	}
@@ -162,6 +161,44 @@ int generation_export(const struct generation *generation, struct state_pool **r
 		result = pool_export(generation->pools[i], &(*ret_pools)[i]);
 	}
 	return result;
+}
+
+/* Pools stand in the order of their configuration. */
+static size_t find_pool(const struct generation *g, const char *name)
+{
+	size_t i = 0;
+
+	for (const struct conf_pool *p = g->conf->pools; strcmp(p->name, name) != 0; p = p->next)
+		i++;
+	return i;
+}
+
+struct generation *generation_new_pool(struct ev_loop *loop, struct conf *conf, int library,
+				       const struct rlimit *nofile, struct generation *running,
+				       const struct generation_events *events, void *data,
+				       char *error, size_t size)
+{
+	struct pool *const *lender = &running->pools[find_pool(running, conf->pools->name)];
+	struct generation *g = make(loop, conf, events, data, error, size);
+
+	if (g && open_pools(g, library, nofile, lender, 1, NULL, true, error, size) == 0)
+		return g;
+	generation_free(g);
+	return NULL;
+}
+
+void generation_exchange(struct generation *running, struct generation *next)
+{
+	const char *name = next->conf->pools->name;
+	struct pool **at = &running->pools[find_pool(running, name)];
+	struct pool *old = *at;
+
+	pool_take_over(next->pools[0]);
+	*at = next->pools[0];
+	next->pools[0] = old;
+	pool_set_owner(*at, running);
+	pool_set_owner(old, next);
+	conf_exchange_pool(running->conf, next->conf, name);
 }
 
 void generation_free(struct generation *generation)

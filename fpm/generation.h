@@ -46,6 +46,26 @@ struct generation *generation_new(struct ev_loop *loop, struct conf *conf, int l
 				  size_t size);
 
 /**
+ * generation_new_pool() - one pool, to be put into the place of the one of that name
+ * @loop:	Event loop
+ * @conf:	Configuration with that pool alone, taken over also on failure
+ * @library:	Descriptor of libberth-worker.so
+ * @nofile:	RLIMIT_NOFILE of all processes
+ * @running:	Generation that has a pool of that name, and shares with it as in generation_new()
+ *		until generation_exchange()
+ * @events:	Callbacks
+ * @data:	Passed to them
+ * @error:	On failure: what is wrong, without a newline
+ * @size:	Bytes of @error
+ *
+ * Return: as generation_new()
+ */
+struct generation *generation_new_pool(struct ev_loop *loop, struct conf *conf, int library,
+				       const struct rlimit *nofile, struct generation *running,
+				       const struct generation_events *events, void *data,
+				       char *error, size_t size);
+
+/**
  * generation_free() - close the listeners that are its own
  * @generation:	Generation without processes, may be NULL; one that shares comes before its lender
  */
@@ -62,6 +82,14 @@ void generation_start(struct generation *generation);
  * @generation:	One that is ready; its lender is to be stopped
  */
 void generation_take_over(struct generation *generation);
+
+/**
+ * generation_exchange() - put a new pool in the place of the old one
+ * @running:	Generation that runs, which has the new pool then
+ * @next:	One of generation_new_pool() that is ready; it has the old pool then, and is to be
+ *		stopped
+ */
+void generation_exchange(struct generation *running, struct generation *next);
 
 /**
  * generation_stop() - ask every worker to finish and leave; @stopped follows, maybe at once

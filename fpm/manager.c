@@ -146,19 +146,26 @@ static void stop_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
 	manager_stop(m);
 }
 
+static const char *reload_name(const struct manager *m, char *buffer, size_t size)
+{
+	(void)snprintf(buffer, size, "reload%s%s", m->reload_pool[0] ? " of pool " : "",
+		       m->reload_pool);
+	return buffer;
+}
+
 __attribute__((format(printf, 2, 3))) static void reload_failed(struct manager *m,
 								const char *format, ...)
 {
-	char why[2048], text[2112];
+	char why[2048], text[2112], name[MANAGER_POOL_SIZE + 32];
 	va_list args;
 
 	va_start(args, format);
 	(void)vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	log_error("reload: nothing was changed: %s", why);
+	log_error("%s: nothing was changed: %s", reload_name(m, name, sizeof(name)), why);
 	notify_ready(generation_conf(m->current), "the last reload failed, nothing was changed");
 	(void)snprintf(text, sizeof(text), "nothing was changed: %s\n", why);
-	manager_control_reload_ended(m, false, text);
+	manager_answer(&m->running, false, text);
 }
 
 /* Generations */
@@ -167,21 +174,21 @@ static void reload(struct manager *m);
 
 void manager_next_task(struct manager *m)
 {
+	/* One that fails at once leaves room for the next. */
 	while (m->state == MANAGER_RUNNING && !m->next && !m->old && !m->upgrade.active) {
-		if (m->reload_again) {
-			m->reload_again = false;
+		if (manager_reload_next(m))
 			reload(m);
-		} else if (m->upgrade.asked) {
+		else if (m->upgrade.asked)
 			manager_upgrade_begin(m);
-		} else {
+		else
 			return;
-		}
 	}
 }
 
 static void reap_cb(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct manager *m = w->data;
+	char name[MANAGER_POOL_SIZE + 32];
 
 	(void)loop, (void)revents;
 	if (m->state != MANAGER_RUNNING)
@@ -189,9 +196,9 @@ static void reap_cb(struct ev_loop *loop, ev_timer *w, int revents)
 	if (m->old) {
 		generation_free(m->old);
 		m->old = NULL;
-		log_notice("reload: done");
+		log_notice("%s: done", reload_name(m, name, sizeof(name)));
 		notify_ready(generation_conf(m->current), "");
-		manager_control_reload_ended(m, true, "");
+		manager_answer(&m->running, true, "");
 	}
 	generation_free(m->next);
 	m->next = NULL;
@@ -237,11 +244,18 @@ static void ready_cb(void *data, struct generation *generation)
 	}
 	if (generation != m->next || m->state != MANAGER_RUNNING)
 		return;
-	generation_take_over(m->next);
-	m->old = m->current;
-	m->current = m->next;
-	m->next = NULL;
-	open_log(m);
+	if (m->reload_pool[0]) {
+		/* What is "next" has the old pool then. */
+		generation_exchange(m->current, m->next);
+		m->old = m->next;
+		m->next = NULL;
+	} else {
+		generation_take_over(m->next);
+		m->old = m->current;
+		m->current = m->next;
+		m->next = NULL;
+		open_log(m);
+	}
 	stop_generation(m, m->old);
 }
 
@@ -267,42 +281,47 @@ static void failed_cb(void *data, struct generation *generation, const char *why
 const struct generation_events manager_generation_events = {
 	.ready = ready_cb, .failed = failed_cb, .stopped = stopped_cb};
 
-static void reload(struct manager *m)
+static struct generation *make_next(struct manager *m, struct conf *conf, char *error, size_t size)
 {
 	struct rlimit present;
-	struct conf *conf;
-	char error[2048];
 
-	notify_reloading();
-	manager_control_reload_begins(m);
-	conf = m->load(m->load_data, error, sizeof(error));
-	if (!conf) {
-		reload_failed(m, "%s", error);
-		return;
-	}
-	if (limits_raise(conf, generation_conf(m->current), &present, error, sizeof(error)) < 0) {
+	if ((m->reload_pool[0] && manager_reload_narrow(m, conf, error, size) < 0) ||
+	    limits_raise(conf, generation_conf(m->current), &present, error, size) < 0) {
 		conf_free(conf);
-		reload_failed(m, "%s", error);
-		return;
+		return NULL;
 	}
-	m->next = generation_new(m->loop, conf, m->library, &m->nofile, m->current,
-				 &manager_generation_events, m, error, sizeof(error));
+	if (m->reload_pool[0])
+		return generation_new_pool(m->loop, conf, m->library, &m->nofile, m->current,
+					   &manager_generation_events, m, error, size);
+	return generation_new(m->loop, conf, m->library, &m->nofile, m->current,
+			      &manager_generation_events, m, error, size);
+}
+
+static void reload(struct manager *m)
+{
+	char name[MANAGER_POOL_SIZE + 32], error[2048] = "out of memory";
+	struct conf *conf;
+
+	log_notice("%s: begins", reload_name(m, name, sizeof(name)));
+	notify_reloading();
+	conf = m->load(m->load_data, error, sizeof(error));
+	if (conf)
+		m->next = make_next(m, conf, error, sizeof(error));
 	if (m->next)
 		generation_start(m->next);
 	else
 		reload_failed(m, "%s", error);
 }
 
-void manager_ask_for_reload(struct manager *m)
+bool manager_ask_for_reload(struct manager *m, struct control_request *request, const char *pool)
 {
-	if (m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING)
-		return;
-	m->reload_again = true;
+	if (m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING ||
+	    !manager_reload_ask(m, request, pool))
+		return false;
 	if (m->state != MANAGER_RUNNING || m->next || m->old || m->upgrade.active)
-		log_notice("reload: will follow");
-	else
-		log_notice("reload: begins");
+		log_notice("reload%s%.64s: will follow", pool[0] ? " of pool " : "", pool);
 	manager_next_task(m);
+	return true;
 }
 
 /* Signals */
@@ -310,7 +329,7 @@ void manager_ask_for_reload(struct manager *m)
 static void reload_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	(void)loop, (void)revents;
-	manager_ask_for_reload(w->data);
+	(void)manager_ask_for_reload(w->data, NULL, "");
 }
 
 static void reopen_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)

@@ -19,17 +19,6 @@ void manager_answer(struct manager_waiters *waiters, bool ok, const char *text)
 	waiters->count = 0;
 }
 
-void manager_control_reload_begins(struct manager *m)
-{
-	m->running = m->asked;
-	m->asked.count = 0;
-}
-
-void manager_control_reload_ended(struct manager *m, bool ok, const char *text)
-{
-	manager_answer(&m->running, ok, text);
-}
-
 static const char *state_name(const struct manager *m)
 {
 	if (m->state == MANAGER_RUNNING)
@@ -56,26 +45,26 @@ static void answer_status(struct manager *m, struct control_request *request)
 	free(text);
 }
 
-static bool is_full(const struct manager_waiters *waiters)
+static bool ask_for_upgrade(struct manager *m, struct control_request *request)
 {
-	return waiters->count == sizeof(waiters->list) / sizeof(waiters->list[0]);
+	struct manager_waiters *waiters = &m->upgrade.waiters;
+
+	if (waiters->count == sizeof(waiters->list) / sizeof(waiters->list[0]))
+		return false;
+	waiters->list[waiters->count++] = request;
+	manager_ask_for_upgrade(m);
+	return true;
 }
 
 /* Those who change what runs wait until it is done. */
-static void wait_for_task(struct manager *m, struct control_request *request, bool upgrade)
+static void wait_for_task(struct manager *m, struct control_request *request, bool upgrade,
+			  const char *pool)
 {
-	bool leaving = m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING;
-	struct manager_waiters *waiters = upgrade ? &m->upgrade.waiters : &m->asked;
-
-	if (leaving || is_full(waiters)) {
-		control_answer(request, false, leaving ? "it is stopping\n" : "too many wait\n");
-		return;
-	}
-	waiters->list[waiters->count++] = request;
-	if (upgrade)
-		manager_ask_for_upgrade(m);
-	else
-		manager_ask_for_reload(m);
+	if (m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING)
+		control_answer(request, false, "it is stopping\n");
+	else if (!(upgrade ? ask_for_upgrade(m, request)
+			   : manager_ask_for_reload(m, request, pool)))
+		control_answer(request, false, "too many wait\n");
 }
 
 static void request_cb(void *data, struct control_request *request, const char *verb,
@@ -84,7 +73,7 @@ static void request_cb(void *data, struct control_request *request, const char *
 	struct manager *m = data;
 	bool leaving = m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING;
 
-	if (argument[0]) {
+	if (argument[0] && strcmp(verb, "reload") != 0) {
 		control_answer(request, false, "an argument is not accepted\n");
 	} else if (strcmp(verb, "status") == 0) {
 		answer_status(m, request);
@@ -97,7 +86,7 @@ static void request_cb(void *data, struct control_request *request, const char *
 	} else if (strcmp(verb, "upgrade") == 0 && m->upgrade.done) {
 		control_answer(request, true, "");
 	} else if (strcmp(verb, "upgrade") == 0 || strcmp(verb, "reload") == 0) {
-		wait_for_task(m, request, verb[0] == 'u');
+		wait_for_task(m, request, verb[0] == 'u', argument);
 	} else {
 		control_answer(request, false,
 			       "unknown; accepted are status, reload, upgrade and stop\n");

@@ -3,6 +3,7 @@
 #ifndef FPM_MANAGER_INTERNAL_H
 #define FPM_MANAGER_INTERNAL_H
 
+#include "conf.h"
 #include "manager.h"
 #include "notify.h"
 
@@ -28,6 +29,9 @@ enum manager_state {
 	MANAGER_STOPPING,
 	MANAGER_SWEEPING,
 };
+
+/* Room for one byte more than a name may have, so that a longer one does not become another. */
+#define MANAGER_POOL_SIZE (CONF_POOL_NAME_MAX + 2)
 
 /* Who waits at the control socket for the end of a reload; more than connections there are. */
 struct manager_waiters {
@@ -59,6 +63,12 @@ struct manager_upgrade {
 	struct manager_waiters waiters;
 };
 
+/* Who waits for the reload of one pool. */
+struct manager_ask {
+	struct control_request *request;
+	char pool[MANAGER_POOL_SIZE];
+};
+
 struct manager {
 	struct ev_loop *loop;
 	enum manager_state state;
@@ -73,9 +83,12 @@ struct manager {
 	struct generation *next; /* while a reload gets ready */
 	struct generation *old;	 /* while its last requests are answered */
 	unsigned int stopping;	 /* generations that have been told to stop, and have not yet */
-	bool reload_again;
-	struct manager_waiters asked;	/* for the next reload */
-	struct manager_waiters running; /* for the one that goes on */
+	bool reload_again;	 /* all of it */
+	struct manager_waiters asked;	  /* for the next reload of everything */
+	struct manager_ask pool_asks[32]; /* for reloads of single pools, in order */
+	size_t pool_ask_count;
+	struct manager_waiters running;	     /* for the one that goes on */
+	char reload_pool[MANAGER_POOL_SIZE]; /* whose that is, "" = everybody's */
 	struct control *control;
 	bool hurry;
 	ev_timer reap; /* frees what has stopped, outside of its own callbacks */
@@ -91,8 +104,11 @@ struct manager {
 	unsigned int sweeps;
 };
 
-/* Reloads now, or when what goes on has ended. */
-void manager_ask_for_reload(struct manager *m);
+/*
+ * Reloads one pool, "" = everything, now or when what goes on has ended. @request, which may be
+ * NULL for everything, is answered then. False if it is stopping, or if too many wait.
+ */
+bool manager_ask_for_reload(struct manager *m, struct control_request *request, const char *pool);
 
 /* Stops everything in order. */
 void manager_stop(struct manager *m);
@@ -100,11 +116,14 @@ void manager_stop(struct manager *m);
 /* Opens the control socket if the configuration names one; false with the reason logged. */
 bool manager_control_open(struct manager *m);
 
-/* A reload begins: who has asked until now waits for this one. */
-void manager_control_reload_begins(struct manager *m);
+/* Notes who waits for which reload; false if too many do. */
+bool manager_reload_ask(struct manager *m, struct control_request *request, const char *pool);
 
-/* A reload is over: tell those who wait for it. */
-void manager_control_reload_ended(struct manager *m, bool ok, const char *text);
+/* Takes the next reload that was asked for, and those who wait for it; false if there is none. */
+bool manager_reload_next(struct manager *m);
+
+/* Leaves of a new configuration the pool that is reloaded; negative errno if that can't be done. */
+int manager_reload_narrow(const struct manager *m, struct conf *conf, char *error, size_t size);
 
 /* Answers all of them. */
 void manager_answer(struct manager_waiters *waiters, bool ok, const char *text);

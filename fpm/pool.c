@@ -343,6 +343,11 @@ void pool_prepare_spawn(struct pool *pool, const struct rlimit *nofile)
 					     .nofile = *nofile};
 }
 
+void pool_set_owner(struct pool *pool, void *data)
+{
+	pool->data = data;
+}
+
 static int prepare(struct pool *pool, const struct rlimit *nofile, char *error, size_t size)
 {
 	const struct conf_pool *conf = pool->conf;

@@ -72,6 +72,13 @@ void pool_free(struct pool *pool);
 void pool_take_over(struct pool *pool);
 
 /**
+ * pool_set_owner() - whom its events are told to from now on
+ * @pool:	Pool
+ * @data:	Passed to its callbacks
+ */
+void pool_set_owner(struct pool *pool, void *data);
+
+/**
  * pool_start() - start its processes; @ready or @failed follows
  * @pool:	A new pool
  */

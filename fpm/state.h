@@ -168,7 +168,7 @@ struct state_pool {
 /**
  * struct state_request - somebody who waits at the control socket
  * @fd:		Connection
- * @verb:	What was asked for, "" if that is still to be read
+ * @verb:	What was asked for, with its argument; "" if that is still to be read
  */
 struct state_request {
 	int fd;

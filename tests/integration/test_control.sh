@@ -89,7 +89,7 @@ equal "a wrong option" $? 100
 berth reload --json 2>"$T/said"
 equal "an option of another verb" $? 100
 check "which says so" grep -q 'reload takes no --json' "$T/said"
-berth reload www 2>"$T/said"
+berth reload www more 2>"$T/said"
 equal "a word too many" $? 100
 "$BERTH" status --control "$T/nobody.sock" 2>"$T/said"
 equal "nobody is there" $? 111
