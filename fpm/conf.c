@@ -35,6 +35,7 @@ void conf_free(struct conf *conf)
 	free(conf->files);
 	free(conf->error_log);
 	free(conf->control);
+	free(conf->pid);
 	free(conf);
 }
 
@@ -313,6 +314,17 @@ static void hand_out(struct conf_builder *builder, struct conf **ret_conf)
 	builder->conf = NULL;
 }
 
+/* In the background standard error is nobody's. */
+static void check_global(struct conf_builder *builder)
+{
+	const struct conf_place *place = conf_place_find(&builder->global, "daemonize", NULL);
+
+	if (place != NULL && builder->conf->daemonize && builder->conf->error_log == NULL)
+		conf_report(builder, CONF_ERROR, &place->origin, place->label,
+			    "needs error_log = PATH, as there is no standard error in the "
+			    "background");
+}
+
 int conf_builder_finish(struct conf_builder *builder, const struct conf_rules *rules,
 			struct conf **ret_conf)
 {
@@ -331,6 +343,7 @@ int conf_builder_finish(struct conf_builder *builder, const struct conf_rules *r
 			conf_check_pool(builder, section, rules);
 	}
 	conf_check_claims(builder);
+	check_global(builder);
 	if (builder->errors > 0)
 		return -EINVAL;
 	hand_out(builder, ret_conf);

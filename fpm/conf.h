@@ -149,6 +149,8 @@ struct conf_pool {
  * @error_log:	error_log, NULL = standard error
  * @log_level:	log_level
  * @control:	control: path of the control socket, "none", or NULL if not given
+ * @pid:	pid: path of the pid file, NULL = none
+ * @daemonize:	daemonize: the start returns when all is ready, and berth goes on
  * @process_control_timeout_ms: [global] default of the pools' own
  * @files:	Names of the files that were read, for struct conf_origin
  * @files_count: Entries of @files
@@ -158,6 +160,8 @@ struct conf {
 	char *error_log;
 	enum log_level log_level;
 	char *control;
+	char *pid;
+	bool daemonize;
 	uint32_t process_control_timeout_ms;
 	char **files;
 	size_t files_count;

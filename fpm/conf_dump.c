@@ -242,6 +242,9 @@ void conf_dump(const struct conf *conf, FILE *out)
 		   conf->error_log != NULL ? conf->error_log : "stderr");
 	if (conf->control != NULL)
 		write_text(out, DUMP_GLOBAL, "control", conf->control);
+	if (conf->pid != NULL)
+		write_text(out, DUMP_GLOBAL, "pid", conf->pid);
+	(void)fprintf(out, "daemonize = %s\n", conf->daemonize ? "yes" : "no");
 	(void)fprintf(out, "log_level = %s\n", log_level_name(conf->log_level));
 	write_time(out, "process_control_timeout", conf->process_control_timeout_ms);
 	for (const struct conf_pool *pool = conf->pools; pool != NULL; pool = pool->next)

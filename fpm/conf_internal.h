@@ -298,6 +298,7 @@ void conf_set_include(const struct conf_setting *setting);
 void conf_set_log_level(const struct conf_setting *setting);
 void conf_set_mode(const struct conf_setting *setting);
 void conf_set_number(const struct conf_setting *setting);
+void conf_set_pid(const struct conf_setting *setting);
 void conf_set_pm(const struct conf_setting *setting);
 void conf_set_spawn(const struct conf_setting *setting);
 void conf_set_string(const struct conf_setting *setting);

@@ -87,6 +87,14 @@ void conf_set_control(const struct conf_setting *setting)
 		store_string(setting, &setting->builder->conf->control);
 }
 
+void conf_set_pid(const struct conf_setting *setting)
+{
+	if (*setting->value != '/' || setting->value[strlen(setting->value) - 1] == '/')
+		conf_refuse(setting, "the absolute path of a file");
+	else
+		store_string(setting, &setting->builder->conf->pid);
+}
+
 void conf_set_log_level(const struct conf_setting *setting)
 {
 	for (enum log_level level = LOG_LEVEL_DEBUG; level < LOG_LEVEL_MAX; level++) {

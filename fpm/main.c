@@ -7,6 +7,7 @@
 #include "conf_dump.h"
 #include "control.h"
 #include "control_client.h"
+#include "daemonize.h"
 #include "log.h"
 #include "manager.h"
 #include "state.h"
@@ -126,7 +127,7 @@ static int start(struct conf *conf, struct invocation *invocation, struct state 
 }
 
 /* Takes the configuration over. */
-static int run(struct conf *conf, struct invocation *invocation)
+static int serve(struct conf *conf, struct invocation *invocation)
 {
 	int result = log_open(conf->error_log, conf->log_level);
 
@@ -184,6 +185,19 @@ static int prove(struct conf *conf, const struct invocation *invocation,
 	conf_free(running);
 	state_release(&state);
 	return COMMAND_EXIT_OK;
+}
+
+static int run(struct conf *conf, struct invocation *invocation)
+{
+	int status;
+
+	if (conf->daemonize && daemonize(&status)) {
+		conf_free(conf);
+		return status;
+	}
+	status = serve(conf, invocation);
+	daemonize_ended(status);
+	return status;
 }
 
 static int check(struct conf *conf)

@@ -6,12 +6,14 @@
 #include "command.h"
 #include "conf.h"
 #include "control.h"
+#include "daemonize.h"
 #include "generation.h"
 #include "library.h"
 #include "limits.h"
 #include "log.h"
 #include "notify.h"
 #include "output.h"
+#include "pid_file.h"
 #include "process.h"
 #include "program.h"
 #include "state.h"
@@ -228,6 +230,7 @@ static void open_log(struct manager *m)
 	if (result < 0)
 		log_error("error_log %s can't be opened, the old one goes on: %s", conf->error_log,
 			  strerror(-result));
+	daemonize_log(log_fd());
 }
 
 static void ready_cb(void *data, struct generation *generation)
@@ -239,6 +242,8 @@ static void ready_cb(void *data, struct generation *generation)
 		log_set_echo(false);
 		log_notice("ready, pid %d", getpid());
 		notify_ready(generation_conf(m->current), "");
+		daemonize_ready();
+		daemonize_log(log_fd());
 		manager_next_task(m);
 		return;
 	}
@@ -281,10 +286,21 @@ static void failed_cb(void *data, struct generation *generation, const char *why
 const struct generation_events manager_generation_events = {
 	.ready = ready_cb, .failed = failed_cb, .stopped = stopped_cb};
 
+/* Its lock and its name go with this process, so it stays where it is. */
+static bool same_pid_file(const struct conf *a, const struct conf *b)
+{
+	return a->pid == b->pid || (a->pid && b->pid && strcmp(a->pid, b->pid) == 0);
+}
+
 static struct generation *make_next(struct manager *m, struct conf *conf, char *error, size_t size)
 {
 	struct rlimit present;
 
+	if (!same_pid_file(conf, generation_conf(m->current))) {
+		(void)snprintf(error, size, "pid: can't change while berth runs");
+		conf_free(conf);
+		return NULL;
+	}
 	if ((m->reload_pool[0] && manager_reload_narrow(m, conf, error, size) < 0) ||
 	    limits_raise(conf, generation_conf(m->current), &present, error, size) < 0) {
 		conf_free(conf);
@@ -397,6 +413,11 @@ static bool open_first(struct manager *m, struct conf *conf)
 {
 	char error[2048] = "out of memory";
 
+	if (conf->pid && pid_file_new(conf->pid, &m->pid_file, error, sizeof(error)) < 0) {
+		log_error("pid: %s", error);
+		conf_free(conf);
+		return false;
+	}
 	if (limits_raise(conf, NULL, &m->nofile, error, sizeof(error)) < 0 ||
 	    library_open(&m->library, error, sizeof(error)) < 0) {
 		log_error("%s", error);
@@ -419,6 +440,7 @@ static void finish(struct manager *m)
 	generation_free(m->current);
 	if (m->library != -1)
 		(void)close(m->library);
+	pid_file_free(m->pid_file);
 	if (m->exit_status == COMMAND_EXIT_OK)
 		log_notice("stopped");
 	log_close();

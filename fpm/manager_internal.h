@@ -90,6 +90,7 @@ struct manager {
 	struct manager_waiters running;	     /* for the one that goes on */
 	char reload_pool[MANAGER_POOL_SIZE]; /* whose that is, "" = everybody's */
 	struct control *control;
+	struct pid_file *pid_file;
 	bool hurry;
 	ev_timer reap; /* frees what has stopped, outside of its own callbacks */
 	ev_signal stop_signals[3];

@@ -4,12 +4,14 @@
 #include "conf.h"
 #include "conf_dump.h"
 #include "control.h"
+#include "daemonize.h"
 #include "generation.h"
 #include "identity.h"
 #include "library.h"
 #include "log.h"
 #include "manager_internal.h"
 #include "output.h"
+#include "pid_file.h"
 #include "spawn.h"
 #include "state.h"
 #include "worker/abi.h"
@@ -83,6 +85,7 @@ static int collect(const struct manager *m, struct state *state)
 		.nofile_hard =
 			m->nofile.rlim_max == RLIM_INFINITY ? -1 : (int64_t)m->nofile.rlim_max,
 		.log = -1,
+		.pid_file = pid_file_fd(m->pid_file),
 		.reload = m->reload_again,
 	};
 	if (!state->berth || !state->program || !state->conf)
@@ -339,6 +342,10 @@ bool manager_adopt(struct manager *m, struct conf *conf, struct state *state)
 		return false;
 	}
 	log_adopt(state->log, conf->log_level, state->log_pending);
+	if (conf->daemonize)
+		daemonize_adopt();
+	if (conf->pid && state->pid_file != -1)
+		m->pid_file = pid_file_adopt(conf->pid, state->pid_file);
 	m->current = generation_adopt(m->loop, conf, m->library, &m->nofile, state->pools, usable,
 				      &manager_generation_events, m, error, sizeof(error));
 	if (!m->current) {

@@ -164,6 +164,7 @@ static const struct record_field state_fields[] = {
 	LIST(state, outputs, output_count, 1000, state_output),
 	ONE(state, control, state_control),
 	FD(state, log, ANY, OPTIONAL),
+	FD(state, pid_file, FILE, OPTIONAL),
 	TEXT(state, log_pending, OPTIONAL),
 	FLAG(state, reload),
 };

@@ -199,6 +199,7 @@ struct state_control {
  * @outputs:	Pipes whose process has ended, and which somebody else still has
  * @control:	Control socket, NULL if there is none
  * @log:	The log, -1 for standard error
+ * @pid_file:	The pid file, locked, -1 if there is none
  * @log_pending: What it has not taken yet
  * @reload:	A reload has been asked for
  */
@@ -216,6 +217,7 @@ struct state {
 	size_t output_count;
 	struct state_control *control;
 	int log;
+	int pid_file;
 	char *log_pending;
 	int64_t reload;
 };

@@ -418,11 +418,11 @@ static void test_unknown_keys(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(lines); i++)
 		check_line(lines[i][0], lines[i][1]);
-	check_said("user = x\ndaemonize = no\nlog_level = loud\nerror_log = x\nerror_log =\n"
+	check_said("user = x\nlog_buffering = no\nlog_level = loud\nerror_log = x\nerror_log =\n"
 		   "log_lvl = debug\n" POOL,
 		   &as_user,
 		   "E f:1: user: is not accepted in [global]; it belongs in the section of a pool\n"
-		   "E f:2: daemonize: is a php-fpm key that berth does not have\n"
+		   "E f:2: log_buffering: is a php-fpm key that berth does not have\n"
 		   "E f:3: log_level: 'loud' is not accepted; accepted is one of alert, error, "
 		   "warning, notice, debug\n"
 		   "E f:4: error_log: 'x' is not accepted; accepted is an absolute path or "

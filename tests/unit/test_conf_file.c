@@ -285,6 +285,7 @@ static void test_dump(void **state)
 	text = dump(conf);
 	assert_string_equal(text, "[global]\n"
 				  "error_log = stderr\n"
+				  "daemonize = no\n"
 				  "log_level = notice\n"
 				  "process_control_timeout = 10s\n"
 				  "\n"
@@ -364,6 +365,7 @@ static void test_dump_of_all(void **state)
 	write_file("main",
 		   "[global]\nerror_log = \"/var/log/a \\\"$pool\\\\;b\"\n"
 		   "log_level = alert\nprocess_control_timeout = 1500ms\n"
+		   "pid = '/run/a ;b'\ndaemonize = on\n"
 		   "[p.q]\nlisten = [::1]:9000+%n\nlisten = '@a b;\"%n'\n"
 		   "listen = localhost:8000+%n\n"
 		   "listen.backlog = 7\nlisten.owner = 3\nlisten.group = 4\n"

@@ -58,7 +58,8 @@ static const struct state whole = {.version = STATE_VERSION,
 				   .nofile_hard = 1024,
 				   .pools = &pool,
 				   .pool_count = 1,
-				   .log = -1};
+				   .log = -1,
+				   .pid_file = -1};
 
 static void test_round_trip(void **unused)
 {
@@ -175,7 +176,7 @@ static void test_no_state(void **unused)
 static int take(const int fds[], size_t count, char *error, size_t size)
 {
 	struct state_output outputs[4] = {{0}};
-	struct state state = {.outputs = outputs, .output_count = count, .log = -1};
+	struct state state = {.outputs = outputs, .output_count = count, .log = -1, .pid_file = -1};
 
 	for (size_t i = 0; i < count; i++)
 		outputs[i].fd = fds[i];
