@@ -224,8 +224,14 @@ static bool start_targets(struct comparison *c)
 	return c->target_count > 0 && !session_stop;
 }
 
+/* What cells of a group differ in besides the target. */
+struct variant {
+	bool control;
+	bool quickack;
+};
+
 static bool add_cell(struct comparison *c, size_t target, bool keep, unsigned int connections,
-		     size_t size, bool control)
+		     size_t size, struct variant variant)
 {
 	struct cell *cell = &c->cells[c->cell_count];
 
@@ -240,7 +246,8 @@ static bool add_cell(struct comparison *c, size_t target, bool keep, unsigned in
 			      .target = &c->targets[target],
 			      .request = &c->requests[target][size],
 			      .expect = {.check_length = true, .length = c->o.sizes[size]},
-			      .control = control};
+			      .quickack = variant.quickack,
+			      .control = variant.control};
 	if (cell_init(cell) < 0) {
 		session_say("out of memory");
 		return false;
@@ -255,13 +262,18 @@ static bool add_group(struct comparison *c, bool keep, unsigned int connections,
 	bool first = true;
 
 	for (size_t t = 0; t < c->target_count; t++) {
-		bool pipe = c->targets[t].endpoints[0].transport == TRANSPORT_PIPE;
+		const enum transport transport = c->targets[t].endpoints[0].transport;
+		const struct variant plain = {0}, control = {.control = true},
+				     quickack = {.quickack = true};
 
-		if (pipe && (!keep || connections > c->o.workers))
+		if (transport == TRANSPORT_PIPE && (!keep || connections > c->o.workers))
 			continue;
-		if (!add_cell(c, t, keep, connections, size, false))
+		if (!add_cell(c, t, keep, connections, size, plain))
 			return false;
-		if (first && size == 0 && !add_cell(c, t, keep, connections, size, true))
+		if (first && size == 0 && !add_cell(c, t, keep, connections, size, control))
+			return false;
+		if (transport == TRANSPORT_TCP && c->o.quickack_both &&
+		    !add_cell(c, t, keep, connections, size, quickack))
 			return false;
 		first = false;
 	}

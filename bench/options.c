@@ -111,6 +111,11 @@ static int set_param(const struct value *v, char *text, struct options *o)
 	return 0;
 }
 
+static bool is_quickack(const char *text)
+{
+	return strcmp(text, "on") == 0 || strcmp(text, "off") == 0 || strcmp(text, "both") == 0;
+}
+
 static int set_eagain(const struct value *v, const char *text, struct load_options *load)
 {
 	uint64_t ms = 0;
@@ -127,6 +132,20 @@ static int set_eagain(const struct value *v, const char *text, struct load_optio
 	} else {
 		return value_refuse(v, text, "fail, retry=MILLISECONDS or wait");
 	}
+	return 0;
+}
+
+/* Without an argument it is on. */
+static int set_quickack(const struct value *v, const char *text, struct options *o)
+{
+	const bool both = text && strcmp(text, "both") == 0;
+
+	if (text && !is_quickack(text))
+		return value_refuse(v, text, "on, off or, to compare, both");
+	if (both && o->command != COMMAND_COMPARE)
+		return value_refuse(v, text, "on or off; compare accepts both");
+	o->quickack_both = both;
+	o->load.quickack = !text || strcmp(text, "on") == 0;
 	return 0;
 }
 
@@ -192,8 +211,7 @@ static int set_load(struct options *o, int id, const struct value *v, char *text
 		o->load.nodelay = true;
 		return 0;
 	case OPTION_QUICKACK:
-		o->load.quickack = true;
-		return 0;
+		return set_quickack(v, text, o);
 	case OPTION_EAGAIN:
 		return set_eagain(v, text, &o->load);
 	case OPTION_TIMEOUT:
@@ -373,6 +391,21 @@ static int refuse(int id, const char *word, char *error, size_t size)
 	return -EINVAL;
 }
 
+/* That of --quickack may be missing, so the next word is looked at, too. */
+static int has_argument(const struct options_entry *entry)
+{
+	if (entry->id == OPTION_QUICKACK)
+		return optional_argument;
+	return entry->argument ? required_argument : no_argument;
+}
+
+static char *take_argument(int id, int argc, char *argv[])
+{
+	if (id == OPTION_QUICKACK && !optarg && optind < argc && is_quickack(argv[optind]))
+		return argv[optind++];
+	return optarg;
+}
+
 static int parse_options(int argc, char *argv[], struct options *o, uint64_t *given, char *error,
 			 size_t size)
 {
@@ -380,7 +413,7 @@ static int parse_options(int argc, char *argv[], struct options *o, uint64_t *gi
 	int id, index = -1;
 
 	for (size_t i = 0; i < OPTIONS_TABLE_SIZE; i++)
-		longs[i] = (struct option){options_table[i].name, options_table[i].argument != NULL,
+		longs[i] = (struct option){options_table[i].name, has_argument(&options_table[i]),
 					   NULL, options_table[i].id};
 	optind = 0;
 	opterr = 0;
@@ -404,7 +437,7 @@ static int parse_options(int argc, char *argv[], struct options *o, uint64_t *gi
 			o->command = COMMAND_HELP;
 			return 0;
 		}
-		if (set(o, id, &v, optarg) != 0)
+		if (set(o, id, &v, take_argument(id, argc, argv)) != 0)
 			return -EINVAL;
 		*given |= UINT64_C(1) << entry;
 	}

@@ -79,6 +79,7 @@ enum options_command {
  * @budget_ns:	compare: time that all may take
  * @retry_dirty: compare: what was dirty is measured once more
  * @restart_every: compare: rounds between two starts of the targets, 0 = they are started once
+ * @quickack_both: compare: each TCP cell once without and once with TCP_QUICKACK
  * @strict:	compare: a control that does not hold refuses the verdict
  */
 struct options {
@@ -123,6 +124,7 @@ struct options {
 	double precision;
 	double delta;
 	uint64_t budget_ns;
+	bool quickack_both;
 	bool retry_dirty;
 	unsigned int restart_every;
 	bool strict;

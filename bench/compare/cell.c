@@ -26,11 +26,16 @@ int cell_init(struct cell *cell)
 	cell->queue_limit = 0;
 	cell->ceiling = 0;
 	memset(cell->rounds, 0, sizeof(cell->rounds));
-	(void)snprintf(cell->name, sizeof(cell->name), "%s %s c=%u %zu B",
-		       transport_name(cell->transport), cell->keep ? "kept" : "new",
-		       cell->connections, cell->body_size);
+	(void)snprintf(cell->name, sizeof(cell->name), "%s%s %s c=%u %zu B",
+		       transport_name(cell->transport), cell->quickack ? "+qa" : "",
+		       cell->keep ? "kept" : "new", cell->connections, cell->body_size);
 	cell->total = calloc(1, sizeof(*cell->total));
 	return cell->total != NULL ? 0 : -ENOMEM;
+}
+
+const char *cell_transport_name(const struct cell *cell)
+{
+	return cell->quickack ? "tcp+quickack" : transport_name(cell->transport);
 }
 
 void cell_done(struct cell *cell)

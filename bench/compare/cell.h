@@ -59,6 +59,7 @@ struct cell_round {
  * @name:	"unix kept c=4 100 B", set by cell_init()
  * @transport:	Transport
  * @keep:	Kept connections
+ * @quickack:	TCP: this cell, unlike its sibling, sets TCP_QUICKACK on the client's side
  * @connections: Concurrency
  * @body_size:	Bytes of body of an answer
  * @target:	Where it is measured
@@ -78,6 +79,7 @@ struct cell {
 	char name[64];
 	enum transport transport;
 	bool keep;
+	bool quickack;
 	unsigned int connections;
 	size_t body_size;
 	const struct target *target;
@@ -113,7 +115,7 @@ enum cell_figure {
 
 /**
  * cell_init() - set up a cell
- * @cell:	Set up; @transport, @keep, @connections, @body_size, @target, @request, @expect and
+ * @cell:	Set up; @transport, @keep, @quickack, @connections, @body_size, @target, @request, @expect and
  *		@control as the caller has set them before; everything else is cleared
  *
  * The name says transport, kept or new, concurrency and body size. The target is not part of it.
@@ -121,6 +123,14 @@ enum cell_figure {
  * Return: 0 or -ENOMEM
  */
 int cell_init(struct cell *cell);
+
+/**
+ * cell_transport_name() - what sentences call a cell's transport
+ * @cell:	Cell
+ *
+ * Return: as transport_name(), or "tcp+quickack"
+ */
+const char *cell_transport_name(const struct cell *cell);
 
 /**
  * cell_done() - release what cell_init() allocated

@@ -13,6 +13,11 @@ static bool same_target(const struct cell *a, const struct cell *b)
 	return strcmp(a->target->name, b->target->name) == 0;
 }
 
+static bool same_way(const struct cell *a, const struct cell *b)
+{
+	return a->transport == b->transport && a->quickack == b->quickack;
+}
+
 /* Cells that do the same work: only these are ever compared. */
 static bool same_work(const struct cell *a, const struct cell *b)
 {
@@ -34,7 +39,7 @@ static size_t find_repeated(const struct cell *cells, size_t count, size_t contr
 
 	for (size_t i = 0; i < count; i++) {
 		if (!cells[i].control && same_work(cell, &cells[i]) &&
-		    cell->keep == cells[i].keep && cell->transport == cells[i].transport &&
+		    cell->keep == cells[i].keep && same_way(cell, &cells[i]) &&
 		    same_target(cell, &cells[i]))
 			return i;
 	}
@@ -59,12 +64,12 @@ static size_t add_comparisons(const struct cell *cells, size_t cell, struct pair
 		if (same_target(&cells[i], me)) {
 			used = add_pair(pairs, used, PAIR_TRANSPORT, cell, i);
 			first = false;
-		} else if (other == SIZE_MAX || (cells[i].transport == me->transport &&
-						 cells[other].transport != me->transport)) {
+		} else if (other == SIZE_MAX ||
+			   (same_way(&cells[i], me) && !same_way(&cells[other], me))) {
 			other = i;
 		}
 	}
-	if (other != SIZE_MAX && (first || cells[other].transport == me->transport))
+	if (other != SIZE_MAX && (first || same_way(&cells[other], me)))
 		used = add_pair(pairs, used, PAIR_TARGET, cell, other);
 	return used;
 }
@@ -78,7 +83,7 @@ static size_t add_keep(const struct cell *cells, size_t count, size_t cell, stru
 		return used;
 	for (size_t i = 0; i < count; i++) {
 		if (!cells[i].control && !cells[i].keep && same_work(&cells[i], me) &&
-		    cells[i].transport == me->transport && same_target(&cells[i], me))
+		    same_way(&cells[i], me) && same_target(&cells[i], me))
 			return add_pair(pairs, used, PAIR_KEEP, cell, i);
 	}
 	return used;

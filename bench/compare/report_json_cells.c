@@ -130,6 +130,12 @@ static json_t *make_endpoints(const struct target *target)
 	return list;
 }
 
+static bool uses_quickack(const struct rounds *rounds, const struct cell *cell)
+{
+	return cell->transport == TRANSPORT_TCP &&
+	       (cell->quickack || rounds->options.load.quickack);
+}
+
 static json_t *make_cell(const struct rounds *rounds, size_t index)
 {
 	const struct cell *cell = &rounds->cells[index];
@@ -146,6 +152,7 @@ static json_t *make_cell(const struct rounds *rounds, size_t index)
 			   "dead", (int)cell->dead, "steady", (int)cell->steady, "note",
 			   report_json_text(cell->note));
 	stall_find(rounds->cells, rounds->cell_count, index, &stall);
+	(void)json_object_set_new(object, "quickack", json_boolean(uses_quickack(rounds, cell)));
 	(void)json_object_set_new(
 		object, "stall",
 		stall.found ? json_pack("{s:o, s:o}", "share", report_json_number(stall.share),

@@ -165,15 +165,20 @@ static void write_cells(FILE *out, const struct report *report, cell_line_fn lin
 static void write_results(FILE *out, const struct report *report)
 {
 	bool pooled = false;
+	bool quickack = false;
 
 	(void)fprintf(out, "\n%-*s %9s %9s %9s %8s %7s %6s\n", NAME_WIDTH + 2, "Median over rounds",
 		      "answers/s", "p50", "p99", "CPU", "failed", "xfloor");
 	write_cells(out, report, write_cell, true);
-	for (size_t i = 0; i < report->rounds->cell_count; i++)
+	for (size_t i = 0; i < report->rounds->cell_count; i++) {
 		pooled |= isnan(cell_median(&report->rounds->cells[i], CELL_P99));
+		quickack |= report->rounds->cells[i].quickack;
+	}
 	(void)fputs("CPU: the server's time a request.", out);
 	if (pooled)
 		(void)fputs(" *: of all rounds together.", out);
+	if (quickack)
+		(void)fputs("\n+qa: TCP_QUICKACK on the client's side.", out);
 	if (report->floor != NULL)
 		(void)fputs("\nfloor: p50 as a multiple of a bare ping-pong of the same size.",
 			    out);

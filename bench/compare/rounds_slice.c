@@ -56,6 +56,7 @@ static struct load_options make_load(const struct runner *runner, const struct c
 	load.threads = runner->threads;
 	load.connections = cell->connections;
 	load.keep = cell->keep;
+	load.quickack = options->load.quickack || cell->quickack;
 	/* All cells of a round face the same arrivals. */
 	load.seed = options->seed + round;
 	load.stop = options->stop;

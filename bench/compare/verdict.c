@@ -34,7 +34,7 @@ static const char *side(const struct pair *pair, const struct cell *cell)
 	case PAIR_KEEP:
 		return cell->keep ? "a kept connection" : "a new one for each request";
 	default:
-		return transport_name(cell->transport);
+		return cell_transport_name(cell);
 	}
 }
 
@@ -48,7 +48,7 @@ static void common(const struct rounds *rounds, const struct pair *pair, char *b
 
 	(void)units_count(bytes, sizeof(bytes), (double)cell->body_size);
 	if (pair->kind == PAIR_KEEP)
-		(void)snprintf(what, sizeof(what), "%s", transport_name(cell->transport));
+		(void)snprintf(what, sizeof(what), "%s", cell_transport_name(cell));
 	else if (pair->kind == PAIR_TARGET)
 		(void)snprintf(what, sizeof(what), "%s, %s connections",
 			       transport_name(cell->transport), cell->keep ? "kept" : "new");

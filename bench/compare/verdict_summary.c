@@ -79,7 +79,8 @@ static bool is_decided_elsewhere(const struct rounds *rounds, const struct verdi
 		const struct cell *d = &rounds->cells[rounds->pairs[i].b];
 
 		if (rounds->pairs[i].kind == PAIR_TRANSPORT && c->keep == a->keep &&
-		    c->transport == a->transport && d->transport == b->transport &&
+		    c->transport == a->transport && c->quickack == a->quickack &&
+		    d->transport == b->transport && d->quickack == b->quickack &&
 		    verdicts->list[i].verdict != VERDICT_UNKNOWN)
 			return true;
 	}
@@ -100,22 +101,22 @@ static void say_pair(const struct rounds *rounds, struct verdicts *verdicts, siz
 
 	if (verdict->verdict == VERDICT_UNKNOWN) {
 		say(verdicts, "%s: %s and %s can't be told apart by this measurement%s.", mode,
-		    transport_name(fast->transport), transport_name(slow->transport),
+		    cell_transport_name(fast), cell_transport_name(slow),
 		    is_decided_elsewhere(rounds, verdicts, index)
 			    ? " with the least work; others are decided above"
 			    : "");
 	} else if (verdict->verdict == VERDICT_SAME) {
 		say(verdicts, "%s: it does not matter whether %s or %s.", mode,
-		    transport_name(fast->transport), transport_name(slow->transport));
+		    cell_transport_name(fast), cell_transport_name(slow));
 	} else if (saved < PAGE_NS) {
 		say(verdicts,
 		    "%s: %s rather than %s. It saves %s a request: %s of a page that takes 20 ms.",
-		    mode, transport_name(fast->transport), transport_name(slow->transport),
+		    mode, cell_transport_name(fast), cell_transport_name(slow),
 		    units_time(time, sizeof(time), saved),
 		    units_share(share, sizeof(share), saved / PAGE_NS));
 	} else {
 		say(verdicts, "%s: %s rather than %s. It saves %s a request.", mode,
-		    transport_name(fast->transport), transport_name(slow->transport),
+		    cell_transport_name(fast), cell_transport_name(slow),
 		    units_time(time, sizeof(time), saved));
 	}
 }
@@ -176,7 +177,7 @@ static void sum_up_keeping(const struct rounds *rounds, struct verdicts *verdict
 			       (cell_median(&rounds->cells[pair->b], CELL_P50) -
 				cell_median(&rounds->cells[pair->a], CELL_P50)) *
 				       1e3),
-		    transport_name(rounds->cells[pair->a].transport));
+		    cell_transport_name(&rounds->cells[pair->a]));
 	}
 }
 

@@ -20,3 +20,15 @@ contains "dirty slices: said" <(tr '\n' ' ' <"$T/out" | tr -s ' ') \
 equal "restarts: nothing is left" "$(compgen -G "$T/berth-bench.*")" ""
 bench compare "${quick[@]}" --transports unix --modes kept
 contains "no restarts: levels" "$T/out" '^  repeated +requests, slices; each server started once'
+
+# Each TCP cell without and with TCP_QUICKACK, and as such in table, sentences and JSON.
+bench compare "${quick[@]}" --transports tcp,unix --modes kept --quickack both --json "$T/j"
+equal "quickack: cells" "$(for i in 0 1 2 3; do value "$T/j" cells $i name; done)" \
+	"'tcp kept c=1 100 B''tcp kept c=1 100 B''tcp+qa kept c=1 100 B''unix kept c=1 100 B'"
+equal "quickack: in JSON" "$(for i in 0 1 2 3; do value "$T/j" cells $i quickack; done)" \
+	falsefalsetruefalse
+contains "quickack: in the table" "$T/out" '^  tcp\+qa kept c=1 100 B '
+contains "quickack: a sentence" <(tr '\n' ' ' <"$T/out" | tr -s ' ') \
+	'tcp\+quickack (is|from tcp|and tcp)|tcp (is|from tcp\+|and tcp\+)'
+bench run --start null --transport tcp -n 10 --quickack on --json "$T/j"
+equal "quickack: run" "$(value "$T/j" cells 0 quickack)" true

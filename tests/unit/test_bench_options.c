@@ -95,6 +95,10 @@ static void test_refused(void **state)
 		{{"compare", "--transports", "udp"}, "accepted is tcp, unix or pipe"},
 		{{"compare", "--rounds", "102"}, "--rounds: '102' is not accepted"},
 		{{"--budget", "x"}, "--budget: 'x' is not accepted"},
+		{{"compare", "--quickack=yes"}, "--quickack: 'yes' is not accepted"},
+		{{"compare", "--quickack", "yes"}, "yes: unexpected word"},
+		{{"run", "/x", "--quickack", "both"}, "accepted is on or off"},
+		{{"compare", "--restart-every", "0"}, "--restart-every: '0' is not accepted"},
 	};
 
 	(void)state;
@@ -106,6 +110,34 @@ static void test_refused(void **state)
 			fail_msg("row %zu is accepted: %s", i, rows[i].says);
 		if (!strstr(error, rows[i].says))
 			fail_msg("row %zu says \"%s\", not \"%s\"", i, error, rows[i].says);
+	}
+}
+
+static void test_quickack(void **state)
+{
+	static const struct {
+		const char *words[WORDS];
+		bool on, both;
+	} rows[] = {
+		{{"compare"}, false, false},
+		{{"compare", "--quickack"}, true, false},
+		{{"compare", "--quickack", "--strict"}, true, false},
+		{{"compare", "--quickack", "on"}, true, false},
+		{{"compare", "--quickack=off"}, false, false},
+		{{"compare", "--quickack", "both"}, false, true},
+		{{"run", "--quickack", "/x"}, true, false},
+		{{"run", "--quickack", "off", "/x"}, false, false},
+	};
+	char error[400];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		static struct options o;
+
+		if (parse(rows[i].words, &o, error, sizeof(error)) != 0)
+			fail_msg("row %zu: %s", i, error);
+		assert_int_equal(o.load.quickack, rows[i].on);
+		assert_int_equal(o.quickack_both, rows[i].both);
 	}
 }
 
@@ -285,13 +317,10 @@ static void test_request_file_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_run),
-		cmocka_unit_test(test_run_defaults),
-		cmocka_unit_test(test_workers),
-		cmocka_unit_test(test_compare),
-		cmocka_unit_test(test_request_file),
-		cmocka_unit_test(test_request_file_errors),
+		cmocka_unit_test(test_refused),	     cmocka_unit_test(test_quickack),
+		cmocka_unit_test(test_run),	     cmocka_unit_test(test_run_defaults),
+		cmocka_unit_test(test_workers),	     cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_request_file), cmocka_unit_test(test_request_file_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
