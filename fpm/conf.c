@@ -337,6 +337,7 @@ int conf_builder_finish(struct conf_builder *builder, const struct conf_rules *r
 		conf_report(builder, CONF_ERROR, &origin, NULL,
 			    "there is no pool; at least one section [NAME] with listen and "
 			    "pm.max_children is needed");
+	conf_check_global_limits(builder, rules);
 	for (struct conf_section *section = builder->pools; section != NULL;
 	     section = section->next) {
 		if (!section->spoiled)

@@ -4,6 +4,7 @@
 #define FPM_CONF_H
 
 #include "address.h"
+#include "attributes.h"
 #include "identity.h"
 #include "log.h"
 #include "peers.h"
@@ -94,11 +95,21 @@ struct conf_php {
  * @max_children:	pm.max_children: number of slots, 1..10000
  * @max_requests:	pm.max_requests: requests after which a worker is replaced, 0 = no limit
  * @max_requests_jitter: pm.max_requests_jitter: up to so many are added, by chance
+ * @max_worker_memory: pm.max_worker_memory: bytes above which a worker is replaced, 0 = no limit
+ * @max_worker_memory_jitter: pm.max_worker_memory_jitter: up to so many are added, by chance
+ * @max_worker_lifetime_ms: pm.max_worker_lifetime: age at which it is replaced, 0 = no limit
+ * @max_worker_lifetime_jitter_ms: pm.max_worker_lifetime_jitter: up to so much is added, by chance
+ * @request_terminate_timeout_ms: Longest time that a request may take, 0 = any
  * @request_header_timeout_ms: Longest time that a request's head may take, 0 = any
  * @keepalive_timeout_ms: listen.keepalive_timeout: longest time that an idle connection is kept,
  *			0 = any
  * @rescue:		pm.rescue: clients that wait at a busy worker are passed on to a free one
- * @chdir:		chdir: working folder of its processes, NULL = the manager's
+ * @chdir:		chdir: working folder of its processes, NULL = the manager's, or the root
+ *			folder with @chroot
+ * @chroot:		chroot: folder that becomes their root folder at READY, NULL = none
+ * @dumpable:		process.dumpable: they may be traced and dumped though they are not who the
+ *			manager is
+ * @attributes:		rlimit_*, process.priority, umask, cgroup
  * @clear_env:		clear_env: processes get only what @env says
  * @env:		env[...], @env_count of them
  * @php:		php_value[...] and its like, @php_count of them
@@ -128,10 +139,18 @@ struct conf_pool {
 	unsigned int max_children;
 	unsigned int max_requests;
 	unsigned int max_requests_jitter;
+	uint64_t max_worker_memory;
+	uint64_t max_worker_memory_jitter;
+	uint32_t max_worker_lifetime_ms;
+	uint32_t max_worker_lifetime_jitter_ms;
+	uint32_t request_terminate_timeout_ms;
 	uint32_t request_header_timeout_ms;
 	uint32_t keepalive_timeout_ms;
 	bool rescue;
 	char *chdir;
+	char *chroot;
+	bool dumpable;
+	struct attributes attributes;
 	bool clear_env;
 	struct conf_env *env;
 	size_t env_count;
@@ -152,6 +171,7 @@ struct conf_pool {
  * @pid:	pid: path of the pid file, NULL = none
  * @daemonize:	daemonize: the start returns when all is ready, and berth goes on
  * @process_control_timeout_ms: [global] default of the pools' own
+ * @priority:	process.priority of the manager, and default of the pools' own
  * @files:	Names of the files that were read, for struct conf_origin
  * @files_count: Entries of @files
  */
@@ -163,6 +183,7 @@ struct conf {
 	char *pid;
 	bool daemonize;
 	uint32_t process_control_timeout_ms;
+	struct attributes_priority priority;
 	char **files;
 	size_t files_count;
 };

@@ -280,6 +280,7 @@ void conf_check_pool(struct conf_builder *builder, struct conf_section *section,
 	parse_listen(builder, section);
 	check_pipes(builder, section);
 	conf_check_peers(builder, section);
+	conf_check_limits(builder, section, rules);
 	if (conf_place_find(section, "process_control_timeout", NULL) == NULL)
 		pool->process_control_timeout_ms = builder->conf->process_control_timeout_ms;
 	if (rules->euid != 0) {

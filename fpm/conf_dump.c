@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,19 @@ static void write_time(FILE *out, const char *key, uint32_t ms)
 		(void)fprintf(out, "%s = %ums\n", key, ms);
 	else
 		(void)fprintf(out, "%s = %us\n", key, ms / 1000);
+}
+
+static void write_size(FILE *out, const char *key, uint64_t bytes)
+{
+	static const char units[] = {'K', 'M', 'G'};
+	size_t unit = 0;
+
+	while (unit < sizeof(units) && bytes != 0 && bytes % 1024 == 0) {
+		bytes /= 1024;
+		unit++;
+	}
+	(void)fprintf(out, "%s = %" PRIu64 "%.*s\n", key, bytes, unit > 0 ? 1 : 0,
+		      unit > 0 ? &units[unit - 1] : "");
 }
 
 static void write_group(FILE *out, const char *key, gid_t gid)
@@ -212,6 +226,53 @@ static void write_identity(FILE *out, const struct conf_pool *pool)
 		write_group(out, "group", pool->identity.gid);
 }
 
+static void write_rlimits(FILE *out, const struct attributes *attributes)
+{
+	for (enum attributes_limit i = 0; i < ATTRIBUTES_LIMIT_MAX; i++) {
+		const struct attributes_rlimit *const limit = &attributes->limits[i];
+
+		if (!limit->set)
+			(void)fprintf(out, "; %s: as berth has\n", attributes_name(i));
+		else if (limit->value == RLIM_INFINITY)
+			(void)fprintf(out, "%s = unlimited\n", attributes_name(i));
+		else if (i == ATTRIBUTES_FILES || i == ATTRIBUTES_NPROC)
+			(void)fprintf(out, "%s = %" PRIu64 "\n", attributes_name(i),
+				      (uint64_t)limit->value);
+		else
+			write_size(out, attributes_name(i), limit->value);
+	}
+}
+
+static void write_attributes(FILE *out, const struct conf_pool *pool)
+{
+	const struct attributes *const attributes = &pool->attributes;
+
+	if (pool->chroot != NULL)
+		write_text(out, DUMP_POOL, "chroot", pool->chroot);
+	if (attributes->cgroup != NULL)
+		write_text(out, DUMP_POOL, "cgroup", attributes->cgroup);
+	if (attributes->umask != (mode_t)-1)
+		(void)fprintf(out, "umask = %04o\n", (unsigned int)attributes->umask);
+	else
+		(void)fputs("; umask: as berth has\n", out);
+	if (attributes->priority.set)
+		(void)fprintf(out, "process.priority = %d\n", attributes->priority.value);
+	else
+		(void)fputs("; process.priority: as berth has\n", out);
+	if (pool->spawn == CONF_SPAWN_TEMPLATE)
+		(void)fprintf(out, "process.dumpable = %s\n", pool->dumpable ? "yes" : "no");
+	write_rlimits(out, attributes);
+}
+
+static void write_worker_limits(FILE *out, const struct conf_pool *pool)
+{
+	write_size(out, "pm.max_worker_memory", pool->max_worker_memory);
+	write_size(out, "pm.max_worker_memory_jitter", pool->max_worker_memory_jitter);
+	write_time(out, "pm.max_worker_lifetime", pool->max_worker_lifetime_ms);
+	write_time(out, "pm.max_worker_lifetime_jitter", pool->max_worker_lifetime_jitter_ms);
+	write_time(out, "request_terminate_timeout", pool->request_terminate_timeout_ms);
+}
+
 static void write_pool(FILE *out, const struct conf_pool *pool)
 {
 	(void)fprintf(out, "\n[%s]\n", pool->name);
@@ -220,6 +281,7 @@ static void write_pool(FILE *out, const struct conf_pool *pool)
 	(void)fprintf(out, "pm = static\npm.max_children = %u\n", pool->max_children);
 	(void)fprintf(out, "pm.max_requests = %u\npm.max_requests_jitter = %u\n",
 		      pool->max_requests, pool->max_requests_jitter);
+	write_worker_limits(out, pool);
 	(void)fprintf(out, "pm.rescue = %s\n", pool->rescue ? "yes" : "no");
 	write_time(out, "request_header_timeout", pool->request_header_timeout_ms);
 	write_time(out, "listen.keepalive_timeout", pool->keepalive_timeout_ms);
@@ -229,6 +291,7 @@ static void write_pool(FILE *out, const struct conf_pool *pool)
 		write_text(out, DUMP_POOL, "chdir", pool->chdir);
 	else
 		(void)fputs("; chdir: as berth runs\n", out);
+	write_attributes(out, pool);
 	write_time(out, "process_control_timeout", pool->process_control_timeout_ms);
 	write_time(out, "process_start_timeout", pool->process_start_timeout_ms);
 	(void)fprintf(out, "clear_env = %s\n", pool->clear_env ? "yes" : "no");
@@ -247,6 +310,8 @@ void conf_dump(const struct conf *conf, FILE *out)
 	(void)fprintf(out, "daemonize = %s\n", conf->daemonize ? "yes" : "no");
 	(void)fprintf(out, "log_level = %s\n", log_level_name(conf->log_level));
 	write_time(out, "process_control_timeout", conf->process_control_timeout_ms);
+	if (conf->priority.set)
+		(void)fprintf(out, "process.priority = %d\n", conf->priority.value);
 	for (const struct conf_pool *pool = conf->pools; pool != NULL; pool = pool->next)
 		write_pool(out, pool);
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Theory of operation
@@ -31,6 +32,9 @@
 #define CONF_PLACES_MAX	       1000 /* settings of one section, each line of a list counted */
 #define CONF_ARGS_MAX	       1000
 #define CONF_SOCKETS_MAX       262144 /* listening sockets of all pools together */
+
+/* Bytes that can be written in a size; more than any machine has. */
+#define CONF_SIZE_MAX (1LL << 62)
 
 #define CONF_CHILDREN_MAX		10000
 #define CONF_BACKLOG_DEFAULT		1024
@@ -286,7 +290,7 @@ const struct conf_key *conf_key_find(const char *name, enum conf_scope scope);
  */
 void conf_key_explain(const char *name, enum conf_scope scope, char *buffer, size_t size);
 
-/* conf_set.c, and conf_list.c and conf_peers.c for those that collect several values */
+/* conf_set.c and conf_limits.c, and conf_list.c and conf_peers.c for those that collect several values */
 
 void conf_set_allowed_clients(const struct conf_setting *setting);
 void conf_set_backlog(const struct conf_setting *setting);
@@ -300,9 +304,14 @@ void conf_set_mode(const struct conf_setting *setting);
 void conf_set_number(const struct conf_setting *setting);
 void conf_set_pid(const struct conf_setting *setting);
 void conf_set_pm(const struct conf_setting *setting);
+void conf_set_priority(const struct conf_setting *setting);
+void conf_set_rlimit_count(const struct conf_setting *setting);
+void conf_set_rlimit_size(const struct conf_setting *setting);
+void conf_set_size(const struct conf_setting *setting);
 void conf_set_spawn(const struct conf_setting *setting);
 void conf_set_string(const struct conf_setting *setting);
 void conf_set_time(const struct conf_setting *setting);
+void conf_set_umask(const struct conf_setting *setting);
 
 void conf_set_env(const struct conf_setting *setting);
 void conf_set_listen(const struct conf_setting *setting);
@@ -318,6 +327,25 @@ void conf_set_program(const struct conf_setting *setting);
  * @accepted:	What is accepted
  */
 void conf_refuse(const struct conf_setting *setting, const char *accepted);
+
+/**
+ * conf_target() - where a setter of the table puts its value
+ * @setting:	Setting
+ *
+ * Return: the address at the key's offset
+ */
+void *conf_target(const struct conf_setting *setting);
+
+/**
+ * conf_parse_digits() - read a number
+ * @text:	Moved behind its digits
+ * @base:	Up to 10
+ * @max:	Highest number
+ * @ret_number:	Set on success
+ *
+ * Return: false if there are no digits, or if the number is above @max
+ */
+bool conf_parse_digits(const char **text, int base, int64_t max, int64_t *ret_number);
 
 /**
  * conf_parse_bool() - read yes, no and their like
@@ -376,6 +404,24 @@ void conf_check_pool(struct conf_builder *builder, struct conf_section *section,
  * @section:	Section of a pool, completed by it
  */
 void conf_check_peers(struct conf_builder *builder, struct conf_section *section);
+
+/* conf_limits.c */
+
+/**
+ * conf_check_limits() - check the limits and attributes of a pool's processes
+ * @builder:	Builder
+ * @section:	Section of a pool, completed by it
+ * @rules:	What it is checked against
+ */
+void conf_check_limits(struct conf_builder *builder, struct conf_section *section,
+		       const struct conf_rules *rules);
+
+/**
+ * conf_check_global_limits() - likewise of the manager, before any pool's
+ * @builder:	Builder
+ * @rules:	What it is checked against
+ */
+void conf_check_global_limits(struct conf_builder *builder, const struct conf_rules *rules);
 
 /* conf_claim.c */
 

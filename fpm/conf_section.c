@@ -37,6 +37,8 @@ void conf_pool_free(struct conf_pool *pool)
 	free(pool->user);
 	free(pool->group);
 	free(pool->chdir);
+	free(pool->chroot);
+	free(pool->attributes.cgroup);
 	free(pool);
 }
 
@@ -57,6 +59,8 @@ static struct conf_pool *pool_new(const char *name, const struct conf_origin *or
 		.identity = {.uid = (uid_t)-1, .gid = (gid_t)-1},
 		.pm = CONF_PM_STATIC,
 		.clear_env = true,
+		.dumpable = false,
+		.attributes = {.umask = (mode_t)-1},
 		.rescue = true,
 		.request_header_timeout_ms = CONF_HEADER_TIMEOUT_MS_DEFAULT,
 		.process_start_timeout_ms = CONF_START_TIMEOUT_MS_DEFAULT,

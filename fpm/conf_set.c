@@ -30,8 +30,7 @@ void conf_refuse(const struct conf_setting *setting, const char *accepted)
 			    "'%.64s' is not accepted; accepted is %s", setting->value, accepted);
 }
 
-/* Where a setter of the table puts its value. */
-static void *target(const struct conf_setting *setting)
+void *conf_target(const struct conf_setting *setting)
 {
 	char *object = setting->section->pool != NULL ? (char *)setting->section->pool
 						      : (char *)setting->builder->conf;
@@ -56,7 +55,7 @@ void conf_set_string(const struct conf_setting *setting)
 	if (*setting->value == '\0')
 		conf_refuse(setting, setting->key->accepted);
 	else
-		store_string(setting, target(setting));
+		store_string(setting, conf_target(setting));
 }
 
 void conf_set_folder(const struct conf_setting *setting)
@@ -64,7 +63,7 @@ void conf_set_folder(const struct conf_setting *setting)
 	if (*setting->value != '/')
 		conf_refuse(setting, "an absolute path");
 	else
-		store_string(setting, target(setting));
+		store_string(setting, conf_target(setting));
 }
 
 void conf_set_error_log(const struct conf_setting *setting)
@@ -126,24 +125,21 @@ bool conf_parse_bool(const char *text, bool *ret_value)
 
 void conf_set_bool(const struct conf_setting *setting)
 {
-	if (!conf_parse_bool(setting->value, target(setting)))
+	if (!conf_parse_bool(setting->value, conf_target(setting)))
 		conf_refuse(setting, "one of yes, no, on, off, true, false, 1, 0");
 }
 
-/*
- * Reads digits of a base up to 10, @text is moved behind them.
- *
- * Return: false if there are none, or if the number is above @max
- */
-static bool parse_digits(const char **text, int base, int64_t max, int64_t *ret_number)
+bool conf_parse_digits(const char **text, int base, int64_t max, int64_t *ret_number)
 {
 	const char *const start = *text;
 	int64_t number = 0;
 
 	for (; **text >= '0' && **text < '0' + base; (*text)++) {
-		number = number * base + (**text - '0');
-		if (number > max)
+		const int digit = **text - '0';
+
+		if (number > (max - digit) / base)
 			return false;
+		number = number * base + digit;
 	}
 	*ret_number = number;
 	return *text != start;
@@ -156,7 +152,8 @@ static bool parse_number(const struct conf_setting *setting, int64_t *ret_number
 	int64_t number;
 	char accepted[80];
 
-	if (parse_digits(&text, 10, key->max, &number) && *text == '\0' && number >= key->min) {
+	if (conf_parse_digits(&text, 10, key->max, &number) && *text == '\0' &&
+	    number >= key->min) {
 		*ret_number = number;
 		return true;
 	}
@@ -168,7 +165,7 @@ static bool parse_number(const struct conf_setting *setting, int64_t *ret_number
 
 void conf_set_number(const struct conf_setting *setting)
 {
-	unsigned int *const to = target(setting);
+	unsigned int *const to = conf_target(setting);
 	int64_t number;
 
 	if (parse_number(setting, &number))
@@ -191,7 +188,7 @@ void conf_set_mode(const struct conf_setting *setting)
 	const char *text = setting->value;
 	int64_t mode;
 
-	if (parse_digits(&text, 8, 0777, &mode) && *text == '\0')
+	if (conf_parse_digits(&text, 8, 0777, &mode) && *text == '\0')
 		setting->section->pool->listen_mode = (mode_t)mode;
 	else
 		conf_refuse(setting, "an octal mode from 0000 to 0777, such as 0660");
@@ -222,12 +219,12 @@ static int64_t find_unit(const char *suffix)
 void conf_set_time(const struct conf_setting *setting)
 {
 	const struct conf_key *const key = setting->key;
-	uint32_t *const to = target(setting);
+	uint32_t *const to = conf_target(setting);
 	const char *text = setting->value;
 	int64_t number = 0;
 	int64_t unit = 0;
 
-	if (parse_digits(&text, 10, key->max, &number))
+	if (conf_parse_digits(&text, 10, key->max, &number))
 		unit = find_unit(text);
 	if (unit == 0 || number * unit < key->min || number * unit > key->max)
 		conf_refuse(setting, key->accepted);

@@ -144,13 +144,13 @@ static long set_scan_dir(struct builder *b, const char *ini_dir)
 	return keep;
 }
 
-static void set_template(struct builder *b, long keep)
+static void set_template(struct builder *b, long keep, bool dumpable)
 {
 	char *preload = NULL;
 	char marker[64];
 	const char *own;
 
-	(void)snprintf(marker, sizeof(marker), "%u %ld", ABI_VERSION, keep);
+	(void)snprintf(marker, sizeof(marker), "%u %ld %d", ABI_VERSION, keep, dumpable);
 	set(b, ABI_ENV, marker);
 	own = get(b, "LD_PRELOAD");
 	if (asprintf(&preload, "%s%s%s", own && *own ? own : "", own && *own ? ":" : "",
@@ -175,7 +175,7 @@ char **environment_new(const struct conf_pool *pool, const char *ini_dir)
 		set(&b, pool->env[i].name, pool->env[i].value);
 	keep = set_scan_dir(&b, ini_dir);
 	if (pool->spawn == CONF_SPAWN_TEMPLATE)
-		set_template(&b, keep);
+		set_template(&b, keep, pool->dumpable || pool->identity.uid == (uid_t)-1);
 	if (!b.failed)
 		return b.list;
 	environment_free(b.list);

@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -155,6 +156,15 @@ static const char *reload_name(const struct manager *m, char *buffer, size_t siz
 	return buffer;
 }
 
+/* process.priority of [global], or what it was before there was one. */
+static void set_priority(const struct manager *m, const struct conf *conf)
+{
+	int value = conf->priority.set ? conf->priority.value : m->priority;
+
+	if (getpriority(PRIO_PROCESS, 0) != value && setpriority(PRIO_PROCESS, 0, value) == -1)
+		log_warning("process.priority %d can't be set: %s", value, strerror(errno));
+}
+
 __attribute__((format(printf, 2, 3))) static void reload_failed(struct manager *m,
 								const char *format, ...)
 {
@@ -166,6 +176,7 @@ __attribute__((format(printf, 2, 3))) static void reload_failed(struct manager *
 	va_end(args);
 	log_error("%s: nothing was changed: %s", reload_name(m, name, sizeof(name)), why);
 	notify_ready(generation_conf(m->current), "the last reload failed, nothing was changed");
+	set_priority(m, generation_conf(m->current));
 	(void)snprintf(text, sizeof(text), "nothing was changed: %s\n", why);
 	manager_answer(&m->running, false, text);
 }
@@ -309,6 +320,8 @@ static struct generation *make_next(struct manager *m, struct conf *conf, char *
 	if (m->reload_pool[0])
 		return generation_new_pool(m->loop, conf, m->library, &m->nofile, m->current,
 					   &manager_generation_events, m, error, size);
+	/* Its processes are started with what is not set for them. */
+	set_priority(m, conf);
 	return generation_new(m->loop, conf, m->library, &m->nofile, m->current,
 			      &manager_generation_events, m, error, size);
 }
@@ -424,6 +437,7 @@ static bool open_first(struct manager *m, struct conf *conf)
 		conf_free(conf);
 		return false;
 	}
+	set_priority(m, conf);
 	m->current = generation_new(m->loop, conf, m->library, &m->nofile, NULL,
 				    &manager_generation_events, m, error, sizeof(error));
 	if (!m->current)
@@ -464,6 +478,7 @@ int manager_run(struct conf *conf, const struct manager_start *start, struct sta
 		conf_free(conf);
 		return m.exit_status;
 	}
+	m.priority = getpriority(PRIO_PROCESS, 0);
 	srand48(time(NULL) ^ getpid());
 	process_init(m.loop);
 	/* Before the first socket file is made: a stop must remove them, whenever it comes. */

@@ -92,6 +92,7 @@ struct manager {
 	struct control *control;
 	struct pid_file *pid_file;
 	bool hurry;
+	int priority;  /* nice value that it was started with */
 	ev_timer reap; /* frees what has stopped, outside of its own callbacks */
 	ev_signal stop_signals[3];
 	ev_signal reload_signal;

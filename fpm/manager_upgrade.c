@@ -84,6 +84,7 @@ static int collect(const struct manager *m, struct state *state)
 			m->nofile.rlim_cur == RLIM_INFINITY ? -1 : (int64_t)m->nofile.rlim_cur,
 		.nofile_hard =
 			m->nofile.rlim_max == RLIM_INFINITY ? -1 : (int64_t)m->nofile.rlim_max,
+		.niceness = m->priority + 20,
 		.log = -1,
 		.pid_file = pid_file_fd(m->pid_file),
 		.reload = m->reload_again,
@@ -335,6 +336,7 @@ bool manager_adopt(struct manager *m, struct conf *conf, struct state *state)
 	bool usable = state->abi == ABI_VERSION;
 
 	m->nofile = (struct rlimit){limit_of(state->nofile_soft), limit_of(state->nofile_hard)};
+	m->priority = (int)state->niceness - 20;
 	if (state_take_descriptors(state, error, sizeof(error)) < 0 ||
 	    library_open(&m->library, error, sizeof(error)) < 0 || adopt_outputs(m, state) < 0) {
 		log_error("upgrade: can't go on: %s", error);

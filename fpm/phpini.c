@@ -63,7 +63,8 @@ static bool is_plain(const char *name)
 
 static void write_sections(FILE *out, const struct conf_pool *pool)
 {
-	DIR *root = has_admin(pool) ? opendir("/") : NULL;
+	/* Scripts are where the program will see them. */
+	DIR *root = has_admin(pool) ? opendir(pool->chroot ? pool->chroot : "/") : NULL;
 
 	if (!root)
 		return;

@@ -69,6 +69,7 @@ static void template_ready_cb(void *data)
 	/* php-cgi has read it; executed workers each read it again. */
 	phpini_remove(pool->ini_dir);
 	pool->ini_dir = NULL;
+	pool_limits_template(pool);
 	if (pool->state == POOL_READY)
 		log_notice("pool %s: new template, pid %d", pool->conf->name,
 			   template_pid(pool->template));
@@ -246,7 +247,7 @@ void pool_slot_closed(struct pool *pool)
 		template_shutdown(pool->template);
 }
 
-/* Some worker has reached its request limit; the scoreboard says which. */
+/* Some worker has reached its request limit, or starts on a request; the scoreboard says which. */
 static void attention_cb(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct pool *pool = w->data;
@@ -257,6 +258,7 @@ static void attention_cb(struct ev_loop *loop, ev_io *w, int revents)
 		return;
 	for (unsigned int i = 0; i < pool->conf->max_children; i++)
 		slot_look(&pool->slots[i]);
+	pool_limits_look(pool);
 }
 
 void pool_watch_attention(struct pool *pool, int fd)
@@ -340,7 +342,27 @@ void pool_prepare_spawn(struct pool *pool, const struct rlimit *nofile)
 					     .argv = pool->conf->argv,
 					     .chdir = pool->conf->chdir,
 					     .identity = &pool->conf->identity,
+					     .attributes = &pool->conf->attributes,
 					     .nofile = *nofile};
+	if (pool->conf->chroot) {
+		pool->jail = (struct jail){.root = pool->conf->chroot, .chdir = pool->conf->chdir};
+		pool->spawn.jail = &pool->jail;
+	}
+}
+
+/* What would only be found out when the first process is started, and then told less well. */
+static int check_places(const struct conf_pool *conf, char *error, size_t size)
+{
+	const char *problem =
+		conf->attributes.cgroup ? attributes_check_cgroup(conf->attributes.cgroup) : NULL;
+	int result = conf->chroot ? jail_check(conf->chroot) : 0;
+
+	if (result < 0)
+		(void)snprintf(error, size, "chroot %s: %s", conf->chroot, strerror(-result));
+	if (!problem)
+		return result;
+	(void)snprintf(error, size, "cgroup %s: %s", conf->attributes.cgroup, problem);
+	return -EINVAL;
 }
 
 void pool_set_owner(struct pool *pool, void *data)
@@ -359,6 +381,9 @@ static int prepare(struct pool *pool, const struct rlimit *nofile, char *error, 
 		(void)snprintf(error, size, "program %s: %s", conf->argv[0], strerror(-result));
 		return result;
 	}
+	result = check_places(conf, error, size);
+	if (result < 0)
+		return result;
 	pool_prepare_spawn(pool, nofile);
 	result = pool_listen(pool, error, size);
 	if (result < 0 || conf->spawn == CONF_SPAWN_TEMPLATE)
@@ -420,6 +445,7 @@ struct pool *pool_alloc(const struct pool_start *start)
 	ev_timer_init(&pool->template_timer, template_timer_cb, 0., 0.);
 	ev_timer_init(&pool->ready_timer, ready_timer_cb, 0., 0.);
 	pool->template_timer.data = pool->ready_timer.data = pool;
+	pool_limits_init(pool);
 	pool->slots = calloc(pool->conf->max_children, sizeof(*pool->slots));
 	if (!pool->slots) {
 		free(pool);
@@ -466,6 +492,7 @@ void pool_free(struct pool *pool)
 	ev_timer_stop(pool->loop, &pool->template_timer);
 	ev_timer_stop(pool->loop, &pool->ready_timer);
 	pool_stuck_done(pool);
+	pool_limits_stop(pool);
 	for (unsigned int i = 0; pool->slots && i < pool->conf->max_children; i++)
 		slot_done(&pool->slots[i]);
 	for (size_t i = 0; i < pool->shared_count; i++)

@@ -3,6 +3,7 @@
 #ifndef FPM_POOL_INTERNAL_H
 #define FPM_POOL_INTERNAL_H
 
+#include "jail.h"
 #include "listener.h"
 #include "log.h"
 #include "pool_stuck.h"
@@ -14,6 +15,7 @@
 #include <ev.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct conf_pool;
 struct pool_events;
@@ -42,6 +44,7 @@ enum pool_state {
  * @state:		State
  * @library:		Descriptor of libberth-worker.so
  * @spawn:		What its processes are made of; descriptors are added
+ * @jail:		Root folder of its processes, if they have one of their own
  * @ini_dir:		Folder with its PHP settings, NULL if there are none
  * @shared:		Listeners that every slot accepts on, @shared_count of them
  * @slots:		conf->max_children of them
@@ -55,6 +58,10 @@ enum pool_state {
  * @template_timer:	Runs while the next one waits
  * @ready_timer:	Until ready: how long that may take, or how long workers must live
  * @stuck:		Memory of workers that were killed in a request
+ * @limits_timer:	When a worker may reach a limit that the manager enforces
+ * @limits_due_ms:	When that timer ends
+ * @measure_ms:		When memory is to be looked at, 0 = when somebody has worked
+ * @measures:		pm.max_worker_memory is applied
  * @closing:		Slots are being closed, so that the last one counts only once
  * @log_limit:		For lines about workers' ends
  */
@@ -69,6 +76,7 @@ struct pool {
 	enum pool_state state;
 	int library;
 	struct spawn_request spawn;
+	struct jail jail;
 	char *path;
 	char **envp;
 	char *ini_dir;
@@ -85,6 +93,10 @@ struct pool {
 	ev_timer template_timer;
 	ev_timer ready_timer;
 	struct pool_stuck stuck;
+	ev_timer limits_timer;
+	uint64_t limits_due_ms;
+	uint64_t measure_ms;
+	bool measures;
 	bool closing;
 	struct log_limit log_limit;
 };
@@ -126,5 +138,21 @@ int pool_listen(struct pool *pool, char *error, size_t size);
 
 /* The shared listeners become its own, with its options. */
 void pool_listen_take_over(struct pool *pool);
+
+/* Limits that the manager enforces: none of these costs anything in a pool that has none. */
+void pool_limits_init(struct pool *pool);
+void pool_limits_stop(struct pool *pool);
+
+/* A worker has started on a request, or a limit may be reached: looks at all of them. */
+void pool_limits_look(struct pool *pool);
+
+/* True if they are about what workers do, so that these are to tell of it. */
+bool pool_limits_announced(const struct pool *pool);
+
+/* The pool has a new template. */
+void pool_limits_template(struct pool *pool);
+
+/* A slot has a new current worker. */
+void pool_limits_worker(struct pool *pool, const struct slot_worker *worker);
 
 #endif

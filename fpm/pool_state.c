@@ -24,8 +24,12 @@ static int copy_text(char **target, const char *text)
 
 static int export_template(const struct pool *pool, struct state_pool *state)
 {
-	/* One that has ended is about to be replaced. */
-	if (!pool->template || template_pid(pool->template) == 0)
+	/*
+	 * One that has ended is about to be replaced. One that starts and has a root folder of its own
+	 * is left out: its helper ends with our end of their channel, and so does the template.
+	 */
+	if (!pool->template || template_pid(pool->template) == 0 ||
+	    (pool->conf->chroot && !template_is_ready(pool->template)))
 		return 0;
 	state->template = calloc(1, sizeof(*state->template));
 	return state->template ? template_export(pool->template, state->template) : -ENOMEM;
@@ -161,8 +165,11 @@ struct pool *pool_adopt(const struct pool_start *start, const struct state_pool 
 
 void pool_resume(struct pool *pool)
 {
+	if (pool->template && template_is_ready(pool->template))
+		pool_limits_template(pool);
 	for (unsigned int i = 0; i < pool->conf->max_children; i++) {
 		slot_start(&pool->slots[i]);
 		slot_look(&pool->slots[i]);
 	}
+	pool_limits_look(pool);
 }

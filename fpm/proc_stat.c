@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What /proc/PID/stat says of a process. */
+/* What /proc says of a process. */
 
 #include "proc_stat.h"
 
@@ -14,22 +14,50 @@
 #define FIELD_STATE 3
 #define FIELD_START 22
 
-int proc_stat_read(pid_t pid, struct proc_stat *ret_stat)
+static int read_file(pid_t pid, const char *name, char *text, size_t size)
 {
-	char path[64], text[1024];
-	const char *field;
+	char path[64];
 	ssize_t n;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	(void)snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd == -1)
 		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
+	n = read(fd, text, size - 1);
 	(void)close(fd);
 	if (n <= 0)
 		return -ESRCH;
 	text[n] = '\0';
+	return 0;
+}
+
+int proc_stat_anonymous(pid_t pid, uint64_t *ret_bytes)
+{
+	unsigned long pages[3] = {0};
+	char text[256];
+	char *at = text;
+	int result = read_file(pid, "statm", text, sizeof(text));
+
+	if (result < 0)
+		return result;
+	/* Pages: of the address space, of those in memory, of those that are a file's or shared. */
+	for (size_t i = 0; i < 3; i++)
+		pages[i] = strtoul(at, &at, 10);
+	if (pages[2] > pages[1])
+		return -EPROTO;
+	*ret_bytes = (uint64_t)(pages[1] - pages[2]) * (uint64_t)sysconf(_SC_PAGESIZE);
+	return 0;
+}
+
+int proc_stat_read(pid_t pid, struct proc_stat *ret_stat)
+{
+	const char *field;
+	char text[1024];
+	int result = read_file(pid, "stat", text, sizeof(text));
+
+	if (result < 0)
+		return result;
 	/* The name stands in brackets and may hold anything, brackets and blanks too. */
 	field = strrchr(text, ')');
 	if (!field || field[1] != ' ' || !field[2])

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What /proc/PID/stat says of a process. */
+/* What /proc says of a process. */
 #ifndef FPM_PROC_STAT_H
 #define FPM_PROC_STAT_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /**
@@ -25,5 +26,14 @@ struct proc_stat {
  * Return: 0 or negative errno
  */
 int proc_stat_read(pid_t pid, struct proc_stat *ret_stat);
+
+/**
+ * proc_stat_anonymous() - how much memory of its own it has, what forks share with it included
+ * @pid:	Process
+ * @ret_bytes:	Set on success to what /proc/PID/status calls RssAnon
+ *
+ * Return: 0 or negative errno
+ */
+int proc_stat_anonymous(pid_t pid, uint64_t *ret_bytes);
 
 #endif

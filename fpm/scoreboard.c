@@ -97,6 +97,25 @@ void scoreboard_give_back(struct scoreboard *board, uint32_t entry)
 	board->entries[entry].state = ABI_STATE_NONE;
 }
 
+uint64_t scoreboard_busy_since(const struct scoreboard *board, uint32_t entry)
+{
+	const struct abi_score *score = &board->entries[entry];
+
+	/* The worker writes the time first, so that this order never makes a request look older. */
+	if (__atomic_load_n(&score->state, __ATOMIC_ACQUIRE) != ABI_STATE_BUSY)
+		return 0;
+	return __atomic_load_n(&score->since_ns, __ATOMIC_RELAXED);
+}
+
+void scoreboard_announce(struct scoreboard *board, bool on)
+{
+	for (uint32_t i = 0; i < board->count; i++)
+		if (board->used[i])
+			__atomic_store_n(&board->entries[i].announce, on, __ATOMIC_RELAXED);
+	/* Whoever does not see it has shown its state before this. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 struct abi_score scoreboard_read(const struct scoreboard *board, uint32_t entry)
 {
 	struct abi_score copy;

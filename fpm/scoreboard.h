@@ -79,4 +79,23 @@ void scoreboard_give_back(struct scoreboard *board, uint32_t entry);
  */
 struct abi_score scoreboard_read(const struct scoreboard *board, uint32_t entry);
 
+/**
+ * scoreboard_busy_since() - since when does a worker work on its request
+ * @board:	Scoreboard
+ * @entry:	Index
+ *
+ * Return: nanoseconds of CLOCK_MONOTONIC_COARSE, 0 if it idles; the same for as long as the request
+ * is the same
+ */
+uint64_t scoreboard_busy_since(const struct scoreboard *board, uint32_t entry);
+
+/**
+ * scoreboard_announce() - have workers tell when they start on a request
+ * @board:	Scoreboard
+ * @on:		Each tells once, by the pool's eventfd; or none does
+ *
+ * After it was switched on, a worker that idles by its entry will tell.
+ */
+void scoreboard_announce(struct scoreboard *board, bool on);
+
 #endif

@@ -28,7 +28,11 @@
  *
  *	EMPTY --start--> STARTING --up--> UP --ended--> STARTING, or BACKOFF --timer--> STARTING
  *	UP --start, template is newer--> REPLACING --up--> UP, the old worker is retiring
+ *	UP --overtime--> STARTING or BACKOFF, the old worker is retiring
  *	any --close--> CLOSED --last one ended--> (the pool is told)
+ *
+ * A worker that is replaced at a limit finishes its request, however long that takes; while too many
+ * do, no other is replaced. One of a former template has process_control_timeout.
  *
  * The listeners stay open all the time, so clients wait in their queue while there is no worker.
  * A slot is never given up.
@@ -39,7 +43,8 @@ enum slot_event {
 	SLOT_EVENT_FAILED, /* @starting could not be made, and is gone */
 	SLOT_EVENT_ENDED,  /* @current has ended, and is gone */
 	SLOT_EVENT_TIMER,
-	SLOT_EVENT_LIMIT, /* @current has reached its request limit */
+	SLOT_EVENT_LIMIT,    /* @current has reached its request limit */
+	SLOT_EVENT_OVERTIME, /* @current is being ended in its request */
 	SLOT_EVENT_CLOSE,
 	SLOT_EVENT_MAX,
 };
@@ -150,6 +155,11 @@ static void retiring_ended(struct slot *slot, struct slot_worker *worker,
 			slot->retiring[i] = NULL;
 	slot_worker_free(worker);
 	tell_if_closed(slot);
+	/* What had to wait for a place. */
+	if (slot->state == SLOT_UP) {
+		slot_start(slot);
+		slot_look(slot);
+	}
 }
 
 static void worker_ended_cb(struct slot_worker *worker, const struct process_end *end)
@@ -235,18 +245,35 @@ static void start_or_wait(struct slot *slot)
 		start(slot);
 }
 
+static bool has_retiring_place(const struct slot *slot)
+{
+	for (size_t i = 0; i < SLOT_RETIRING_MAX; i++)
+		if (!slot->retiring[i])
+			return true;
+	return false;
+}
+
 static void replace(struct slot *slot)
 {
-	if (!pool_can_spawn(slot->pool))
+	if (!pool_can_spawn(slot->pool) || !has_retiring_place(slot))
 		return;
 	/* Failure leaves the old worker in place; the next call tries again. */
 	if (make_worker(slot) == 0)
 		set_state(slot, SLOT_REPLACING);
 }
 
+/* Those of another template can wait for locks in its memory whose owner is dead. */
+static bool is_older(const struct slot *slot, const struct slot_worker *worker)
+{
+	return slot_worker_template(worker) != slot->pool->template_serial;
+}
+
 static void replace_if_older(struct slot *slot)
 {
-	if (slot_worker_template(slot->current) != slot->pool->template_serial)
+	for (size_t i = 0; i < SLOT_RETIRING_MAX; i++)
+		if (slot->retiring[i] && is_older(slot, slot->retiring[i]))
+			slot_worker_ask(slot->retiring[i]);
+	if (is_older(slot, slot->current))
 		replace(slot);
 }
 
@@ -256,6 +283,7 @@ static void up(struct slot *slot)
 	slot->starting = NULL;
 	set_state(slot, SLOT_UP);
 	slot->has_been_up = true;
+	pool_limits_worker(slot->pool, slot->current);
 	pool_slot_up(slot->pool);
 }
 
@@ -265,7 +293,10 @@ static void retire(struct slot *slot, struct slot_worker *worker)
 		if (slot->retiring[i])
 			continue;
 		slot->retiring[i] = worker;
-		slot_worker_ask(worker);
+		if (is_older(slot, worker))
+			slot_worker_ask(worker);
+		else
+			slot_worker_recycle(worker);
 		return;
 	}
 	/* So many that never left: this one is not waited for. */
@@ -277,6 +308,26 @@ static void up_replaced(struct slot *slot)
 {
 	retire(slot, slot->current);
 	up(slot);
+}
+
+/* It has got its signal already, and is only waited for. */
+static void set_aside(struct slot *slot)
+{
+	struct slot_worker *worker = slot->current;
+
+	slot->current = NULL;
+	retire(slot, worker);
+	slot->delay_ms = respawn_delay_ms(&slot->respawn, true, clock_ms(), drand48());
+	start_or_wait(slot);
+}
+
+static void set_aside_replaced(struct slot *slot)
+{
+	struct slot_worker *worker = slot->current;
+
+	slot->current = NULL;
+	retire(slot, worker);
+	set_state(slot, SLOT_STARTING);
 }
 
 static void keep_old(struct slot *slot)
@@ -305,6 +356,9 @@ static void close_workers(struct slot *slot)
 	slot->starting = NULL;
 	if (slot->current)
 		slot_worker_ask(slot->current);
+	for (size_t i = 0; i < SLOT_RETIRING_MAX; i++)
+		if (slot->retiring[i])
+			slot_worker_ask(slot->retiring[i]);
 	tell_if_closed(slot);
 }
 
@@ -321,10 +375,12 @@ static const slot_action_fn actions[SLOT_STATE_MAX][SLOT_EVENT_MAX] = {
 			   [SLOT_EVENT_CLOSE] = close_workers},
 	[SLOT_UP] = {[SLOT_EVENT_START] = replace_if_older,
 		     [SLOT_EVENT_LIMIT] = replace,
+		     [SLOT_EVENT_OVERTIME] = set_aside,
 		     [SLOT_EVENT_ENDED] = start_or_wait,
 		     [SLOT_EVENT_CLOSE] = close_workers},
 	[SLOT_REPLACING] = {[SLOT_EVENT_START] = ignore,
 			    [SLOT_EVENT_LIMIT] = ignore,
+			    [SLOT_EVENT_OVERTIME] = set_aside_replaced,
 			    [SLOT_EVENT_UP] = up_replaced,
 			    [SLOT_EVENT_FAILED] = keep_old,
 			    [SLOT_EVENT_ENDED] = wait_for_starting,
@@ -334,6 +390,7 @@ static const slot_action_fn actions[SLOT_STATE_MAX][SLOT_EVENT_MAX] = {
 			  [SLOT_EVENT_CLOSE] = close_workers},
 	[SLOT_CLOSED] = {[SLOT_EVENT_START] = ignore,
 			 [SLOT_EVENT_LIMIT] = ignore,
+			 [SLOT_EVENT_OVERTIME] = ignore,
 			 [SLOT_EVENT_ENDED] = tell_if_closed,
 			 [SLOT_EVENT_CLOSE] = ignore},
 };
@@ -389,6 +446,16 @@ void slot_look(struct slot *slot)
 {
 	if (slot->current && slot_worker_wants_successor(slot->current))
 		dispatch(slot, SLOT_EVENT_LIMIT);
+}
+
+void slot_overtime(struct slot *slot)
+{
+	dispatch(slot, SLOT_EVENT_OVERTIME);
+}
+
+void slot_recycle(struct slot *slot)
+{
+	dispatch(slot, SLOT_EVENT_LIMIT);
 }
 
 void slot_close(struct slot *slot)

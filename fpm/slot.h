@@ -107,6 +107,20 @@ void slot_start(struct slot *slot);
 void slot_look(struct slot *slot);
 
 /**
+ * slot_overtime() - its worker is being ended in its request: have the next one at once
+ * @slot:	Slot with a current worker
+ */
+void slot_overtime(struct slot *slot);
+
+/**
+ * slot_recycle() - replace its worker as at its request limit
+ * @slot:	Slot with a current worker
+ *
+ * Does nothing while that can't be done; ask again then.
+ */
+void slot_recycle(struct slot *slot);
+
+/**
  * slot_close() - ask every worker to leave and start no more
  * @slot:	Slot
  *

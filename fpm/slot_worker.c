@@ -8,6 +8,7 @@
 #include "log.h"
 #include "output.h"
 #include "pool_internal.h"
+#include "proc_stat.h"
 #include "process.h"
 #include "spawn.h"
 #include "state.h"
@@ -18,9 +19,25 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define MIB (1024. * 1024.)
+
+/* A request that is over its time may go on for that long after SIGTERM. */
+#define TERMINATE_GRACE_MS  1000
+/* A recycled worker that idles and is still there after this is stuck. */
+#define RECYCLE_PATIENCE_MS 1000
+
+/* How urgently it is to leave. */
+enum leaving {
+	LEAVING_NOT = 0,
+	LEAVING_RECYCLED, /* when its request is over, however long that takes */
+	LEAVING_ASKED,	  /* within process_control_timeout */
+	LEAVING_OVERTIME, /* its request is to end now */
+};
 
 struct slot_worker {
 	struct pool *pool;
@@ -36,7 +53,13 @@ struct slot_worker {
 	bool has_score;
 	uint64_t started_ms;
 	unsigned int template_serial;
-	bool asked;
+	bool killed;
+	enum leaving leaving;
+	uint64_t overtime_since; /* of the request that was over its time */
+	uint64_t memory_max;	 /* with jitter, 0 = none */
+	uint64_t expires_ms;	 /* with jitter, UINT64_MAX = never */
+	uint64_t measured;	 /* requests that it had answered when it was measured */
+	bool worn;
 	ev_timer deadline;
 };
 
@@ -49,16 +72,69 @@ static void ended_cb(struct process *process, const struct process_end *end)
 	w->events->ended(w, end);
 }
 
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Time that it has to leave, by how urgent that is. */
+static uint64_t patience_ms(const struct slot_worker *w)
+{
+	uint64_t control_ms = w->pool->conf->process_control_timeout_ms;
+
+	if (w->leaving == LEAVING_OVERTIME)
+		return control_ms < TERMINATE_GRACE_MS ? control_ms : TERMINATE_GRACE_MS;
+	return w->leaving == LEAVING_RECYCLED ? max_u64(control_ms, RECYCLE_PATIENCE_MS)
+					      : control_ms;
+}
+
+static void set_deadline(struct slot_worker *w)
+{
+	ev_timer_stop(w->pool->loop, &w->deadline);
+	ev_timer_set(&w->deadline, (double)patience_ms(w) / 1000., 0.);
+	ev_timer_start(w->pool->loop, &w->deadline);
+}
+
+static void kill_overtime(struct slot_worker *w)
+{
+	const struct abi_score score = scoreboard_read(&w->pool->board, w->score);
+	char lost[64] = "";
+
+	if (score.parked > 0)
+		(void)snprintf(lost, sizeof(lost), ", and %u kept connections with it",
+			       score.parked);
+	log_warning("pool %s slot %u pid %d: still in the same request %.1f s after SIGTERM, "
+		    "killed%s",
+		    w->pool->conf->name, w->slot_number, w->process.pid,
+		    (double)patience_ms(w) / 1000., lost);
+	slot_worker_kill(w);
+}
+
 static void deadline_cb(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	struct slot_worker *w = timer->data;
+	uint64_t since = slot_worker_busy_since(w);
 
 	(void)loop, (void)revents;
+	if (w->leaving == LEAVING_RECYCLED && since != 0) {
+		set_deadline(w);
+		return;
+	}
+	if (w->leaving == LEAVING_OVERTIME && since == w->overtime_since) {
+		kill_overtime(w);
+		return;
+	}
+	/* The request has ended after all; the rest of its way out is like any worker's. */
+	if (w->leaving == LEAVING_OVERTIME) {
+		w->leaving = LEAVING_ASKED;
+		set_deadline(w);
+		return;
+	}
 	log_warning(
 		"pool %s slot %u pid %d: did not leave within process_control_timeout (%.1f s), "
 		"killed",
 		w->pool->conf->name, w->slot_number, w->process.pid,
-		w->pool->conf->process_control_timeout_ms / 1000.);
+		(double)patience_ms(w) / 1000.);
 	slot_worker_kill(w);
 }
 
@@ -91,11 +167,28 @@ static void spawned_cb(struct template_ticket *ticket, pid_t pid, int pidfd, int
 }
 
 /* Workers that start together must not all leave together. */
-static uint32_t request_limit(const struct conf_pool *conf)
+static uint64_t with_jitter(uint64_t limit, uint64_t jitter)
 {
-	if (conf->max_requests == 0)
-		return 0;
-	return conf->max_requests + (uint32_t)(drand48() * (conf->max_requests_jitter + 1.));
+	return limit == 0 ? 0 : limit + (uint64_t)(drand48() * ((double)jitter + 1.));
+}
+
+static void set_limits(struct slot_worker *w)
+{
+	const struct conf_pool *conf = w->pool->conf;
+	uint64_t lifetime_ms =
+		with_jitter(conf->max_worker_lifetime_ms, conf->max_worker_lifetime_jitter_ms);
+
+	w->memory_max = with_jitter(conf->max_worker_memory, conf->max_worker_memory_jitter);
+	w->expires_ms = lifetime_ms > 0 ? w->started_ms + lifetime_ms : UINT64_MAX;
+}
+
+static enum abi_rescue rescue_mode(const struct conf_pool *conf)
+{
+	if (conf->rescue && conf->max_children > 1)
+		return ABI_RESCUE_ALL;
+	/* Who ends a worker in its request has to save its other clients. */
+	return conf->request_terminate_timeout_ms > 0 && !conf_has_pipes(conf) ? ABI_RESCUE_LEAVING
+									       : ABI_RESCUE_NONE;
 }
 
 static int start_from_template(struct slot_worker *w, const struct slot_worker_start *start,
@@ -110,6 +203,8 @@ static int start_from_template(struct slot_worker *w, const struct slot_worker_s
 	if (result < 0)
 		goto fail;
 	w->has_score = true;
+	/* Its first request may be the one that the manager waits for. */
+	w->pool->board.entries[w->score].announce = pool_limits_announced(w->pool);
 	if (pipe2(lifeline, O_CLOEXEC) == -1) {
 		result = -errno;
 		goto fail;
@@ -121,11 +216,12 @@ static int start_from_template(struct slot_worker *w, const struct slot_worker_s
 	w->ticket.score = w->score;
 	w->ticket.scores = w->pool->board.count;
 	w->ticket.spawned = spawned_cb;
-	w->ticket.max_requests = request_limit(w->pool->conf);
+	w->ticket.max_requests = (uint32_t)with_jitter(w->pool->conf->max_requests,
+						       w->pool->conf->max_requests_jitter);
 	w->ticket.header_timeout_ms = w->pool->conf->request_header_timeout_ms;
 	w->ticket.keepalive_timeout_ms = w->pool->conf->keepalive_timeout_ms;
 	w->ticket.pipes = conf_has_pipes(w->pool->conf);
-	w->ticket.rescue = w->pool->conf->rescue && w->pool->conf->max_children > 1;
+	w->ticket.rescue = rescue_mode(w->pool->conf);
 	w->ticket.fds[ABI_SPAWN_FD_OUTPUT] = output;
 	w->ticket.fds[ABI_SPAWN_FD_LIFELINE] = lifeline[0];
 	w->ticket.fds[ABI_SPAWN_FD_SCOREBOARD] = w->pool->board.fd;
@@ -179,6 +275,7 @@ int slot_worker_new(const struct slot_worker_start *start, const struct slot_wor
 	w->slot_number = start->slot_number;
 	w->lifeline = -1;
 	w->started_ms = clock_ms();
+	set_limits(w);
 	ev_timer_init(&w->deadline, deadline_cb, 0., 0.);
 	w->deadline.data = w;
 	w->output = output_new(w->pool->loop, identity->uid, identity->gid, &output);
@@ -219,26 +316,51 @@ void slot_worker_free(struct slot_worker *worker)
 	free(w);
 }
 
+/* Asks it to leave, or again if that is more urgent now. */
+static void ask(struct slot_worker *w, enum leaving leaving)
+{
+	if (w->leaving >= leaving || w->killed)
+		return;
+	if (w->lifeline != -1) {
+		(void)close(w->lifeline);
+		w->lifeline = -1;
+	} else if (w->leaving == LEAVING_NOT) {
+		(void)process_signal(&w->process, SIGTERM);
+	}
+	w->leaving = leaving;
+	set_deadline(w);
+}
+
 void slot_worker_ask(struct slot_worker *worker)
 {
-	if (worker->asked)
+	ask(worker, LEAVING_ASKED);
+}
+
+void slot_worker_recycle(struct slot_worker *worker)
+{
+	ask(worker, LEAVING_RECYCLED);
+}
+
+void slot_worker_terminate(struct slot_worker *worker)
+{
+	struct slot_worker *w = worker;
+	const struct abi_score score = scoreboard_read(&w->pool->board, w->score);
+
+	if (w->leaving == LEAVING_OVERTIME || w->killed)
 		return;
-	worker->asked = true;
-	if (worker->lifeline != -1) {
-		(void)close(worker->lifeline);
-		worker->lifeline = -1;
-	} else {
-		(void)process_signal(&worker->process, SIGTERM);
-	}
-	ev_timer_stop(worker->pool->loop, &worker->deadline);
-	ev_timer_init(&worker->deadline, deadline_cb,
-		      worker->pool->conf->process_control_timeout_ms / 1000., 0.);
-	ev_timer_start(worker->pool->loop, &worker->deadline);
+	log_warning("pool %s slot %u pid %d: request takes longer than request_terminate_timeout "
+		    "(%.1f s), ended: %s %s (%s)",
+		    w->pool->conf->name, w->slot_number, w->process.pid,
+		    w->pool->conf->request_terminate_timeout_ms / 1000., score.method, score.uri,
+		    score.script);
+	w->overtime_since = slot_worker_busy_since(w);
+	ask(w, LEAVING_OVERTIME);
+	(void)process_signal(&w->process, SIGTERM);
 }
 
 void slot_worker_kill(struct slot_worker *worker)
 {
-	worker->asked = true;
+	worker->killed = true;
 	(void)process_signal(&worker->process, SIGKILL);
 }
 
@@ -279,8 +401,57 @@ bool slot_worker_wants_successor(const struct slot_worker *worker)
 
 bool slot_worker_is_busy(const struct slot_worker *worker)
 {
-	return worker->has_score &&
-	       scoreboard_read(&worker->pool->board, worker->score).state == ABI_STATE_BUSY;
+	return slot_worker_busy_since(worker) != 0;
+}
+
+uint64_t slot_worker_busy_since(const struct slot_worker *worker)
+{
+	return worker->has_score ? scoreboard_busy_since(&worker->pool->board, worker->score) : 0;
+}
+
+bool slot_worker_has_worked(const struct slot_worker *worker)
+{
+	return slot_worker_is_busy(worker) || slot_worker_served(worker) != worker->measured;
+}
+
+static void measure(struct slot_worker *w)
+{
+	uint64_t served = slot_worker_served(w);
+	uint64_t bytes;
+
+	/* One that has answered nothing has what any new one would have. */
+	if (w->memory_max == 0 || served == w->measured ||
+	    proc_stat_anonymous(w->process.pid, &bytes) < 0)
+		return;
+	w->measured = served;
+	if (bytes <= w->memory_max)
+		return;
+	w->worn = true;
+	log_notice("pool %s slot %u pid %d: has %.1f MiB of memory, above pm.max_worker_memory "
+		   "(%.1f MiB), replaced",
+		   w->pool->conf->name, w->slot_number, w->process.pid, (double)bytes / MIB,
+		   (double)w->memory_max / MIB);
+}
+
+bool slot_worker_is_worn(struct slot_worker *worker, bool with_memory, uint64_t now_ms)
+{
+	struct slot_worker *w = worker;
+
+	if (!w->worn && now_ms >= w->expires_ms) {
+		w->worn = true;
+		log_notice("pool %s slot %u pid %d: has reached pm.max_worker_lifetime (%.1f s), "
+			   "replaced",
+			   w->pool->conf->name, w->slot_number, w->process.pid,
+			   (double)(w->expires_ms - w->started_ms) / 1000.);
+	}
+	if (!w->worn && with_memory)
+		measure(w);
+	return w->worn;
+}
+
+uint64_t slot_worker_expires_ms(const struct slot_worker *worker)
+{
+	return worker->expires_ms;
 }
 
 uint64_t slot_worker_age_ms(const struct slot_worker *worker)
@@ -290,7 +461,7 @@ uint64_t slot_worker_age_ms(const struct slot_worker *worker)
 
 bool slot_worker_was_asked(const struct slot_worker *worker)
 {
-	return worker->asked;
+	return worker->leaving != LEAVING_NOT || worker->killed;
 }
 
 unsigned int slot_worker_template(const struct slot_worker *worker)
@@ -310,7 +481,9 @@ int slot_worker_export(const struct slot_worker *worker, struct state_worker *re
 		.score = w->has_score ? (int64_t)w->score : -1,
 		.started_ms = (int64_t)w->started_ms,
 		.template_serial = w->template_serial,
-		.asked = w->asked,
+		.asked = slot_worker_was_asked(w),
+		.leaving = w->leaving,
+		.overtime_since = (int64_t)w->overtime_since,
 		.deadline_ms = ev_is_active(&w->deadline) ? (int64_t)(left * 1000.) : -1,
 		.output = calloc(1, sizeof(*ret_state->output)),
 	};
@@ -334,7 +507,9 @@ struct slot_worker *slot_worker_adopt(struct pool *pool, unsigned int slot_numbe
 	w->score = w->has_score ? (uint32_t)state->score : 0;
 	w->started_ms = (uint64_t)state->started_ms;
 	w->template_serial = (unsigned int)state->template_serial;
-	w->asked = state->asked != 0;
+	w->leaving = (enum leaving)state->leaving;
+	w->overtime_since = (uint64_t)state->overtime_since;
+	set_limits(w);
 	w->output = output_adopt(pool->loop, state->output);
 	if (!w->output) {
 		free(w);

@@ -70,6 +70,23 @@ void slot_worker_free(struct slot_worker *worker);
 void slot_worker_ask(struct slot_worker *worker);
 
 /**
+ * slot_worker_recycle() - likewise, when its successor is there: nothing is urgent
+ * @worker:	A worker that is up
+ *
+ * It is not killed as long as it is busy. slot_worker_ask() may follow.
+ */
+void slot_worker_recycle(struct slot_worker *worker);
+
+/**
+ * slot_worker_terminate() - end it in the middle of the request that takes it too long
+ * @worker:	A worker of a template that is up
+ *
+ * It is asked to leave, so its other clients go to its successor, and gets SIGTERM. If it is still
+ * in the same request after a second, or process_control_timeout if that is less, it is killed.
+ */
+void slot_worker_terminate(struct slot_worker *worker);
+
+/**
  * slot_worker_kill() - end it at once
  * @worker:	A worker that is up
  */
@@ -96,10 +113,31 @@ bool slot_worker_wants_successor(const struct slot_worker *worker);
 /* True while it says that it has a connection. */
 bool slot_worker_is_busy(const struct slot_worker *worker);
 
+/* Since when it is busy with its request, as scoreboard_busy_since() says; 0 if it is not. */
+uint64_t slot_worker_busy_since(const struct slot_worker *worker);
+
+/**
+ * slot_worker_is_worn() - has it come to the end of its life, by its memory or by its age
+ * @worker:	A worker that is up
+ * @with_memory: Look at its memory, too
+ * @now_ms:	The time
+ *
+ * The first time that it has, it is logged why.
+ *
+ * Return: true if it wants to be replaced
+ */
+bool slot_worker_is_worn(struct slot_worker *worker, bool with_memory, uint64_t now_ms);
+
+/* When its age will have reached its limit, milliseconds of clock_ms(); UINT64_MAX for never. */
+uint64_t slot_worker_expires_ms(const struct slot_worker *worker);
+
+/* True if it has answered a request, or works on one, since it was last measured. */
+bool slot_worker_has_worked(const struct slot_worker *worker);
+
 /* Milliseconds since it was started. */
 uint64_t slot_worker_age_ms(const struct slot_worker *worker);
 
-/* True once it was asked to leave or killed by us. */
+/* True once it was asked to leave, however urgently, or killed by us. */
 bool slot_worker_was_asked(const struct slot_worker *worker);
 
 /* Which template of its pool it came from. */

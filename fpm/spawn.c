@@ -3,7 +3,9 @@
 
 #include "spawn.h"
 
+#include "attributes.h"
 #include "identity.h"
+#include "jail.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,16 +80,38 @@ static void become(const struct identity *identity)
 		give_up("setuid", NULL);
 }
 
+/* The name of the key that failed, and of the cgroup as its path is what was wrong. */
+static void set_attributes(const struct spawn_request *request)
+{
+	const struct attributes *attributes = request->attributes;
+	const char *failed;
+
+	if (setrlimit(RLIMIT_NOFILE, &request->nofile) == -1)
+		give_up("RLIMIT_NOFILE", NULL);
+	if (!attributes)
+		return;
+	failed = attributes_apply(attributes);
+	if (failed && attributes->cgroup && strcmp(failed, "cgroup") == 0)
+		give_up("cannot enter cgroup", attributes->cgroup);
+	if (failed)
+		give_up("cannot set", failed);
+}
+
 static __attribute__((noreturn)) void child(const struct spawn_request *request, pid_t parent)
 {
+	/* Out of the way of the numbers that are given to the program. */
+	int channel =
+		request->jail ? fcntl(request->jail_channel, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX) : -1;
+
 	reset_signals();
 	place_descriptors(request);
 	/* A terminal's Ctrl-C is for the manager alone. */
 	(void)setsid();
-	if (setrlimit(RLIMIT_NOFILE, &request->nofile) == -1)
-		give_up("RLIMIT_NOFILE", NULL);
+	set_attributes(request);
+	if (request->jail && jail_prepare(request->jail, channel) == -1)
+		give_up("cannot prepare chroot to", request->jail->root);
 	become(request->identity);
-	if (request->chdir && chdir(request->chdir) == -1)
+	if (!request->jail && request->chdir && chdir(request->chdir) == -1)
 		give_up("cannot change to", request->chdir);
 	/* A change of uid clears it, so it comes after; and the parent may be gone by now. */
 	if (request->end_with_us && prctl(PR_SET_PDEATHSIG, (long)SIGTERM, 0L, 0L, 0L) == 0 &&

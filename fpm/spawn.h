@@ -8,7 +8,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+struct attributes;
 struct identity;
+struct jail;
 
 /* A program gets descriptors 0 to SPAWN_FDS_MAX - 1 at the most. */
 #define SPAWN_FDS_MAX 5
@@ -22,7 +24,10 @@ struct identity;
  * @identity:	Who it becomes; uid (uid_t)-1 = stays who we are
  * @fds:	Its descriptors from 0 on; nothing else is open in it
  * @fd_count:	Entries of @fds, 3 or more
- * @nofile:	Its RLIMIT_NOFILE
+ * @nofile:	Its RLIMIT_NOFILE, unless @attributes has another one
+ * @attributes:	Its limits and the like, NULL = ours
+ * @jail:	Its root folder later on, NULL = ours; @chdir is not used then
+ * @jail_channel: The helper's end of the channel for that
  * @end_with_us: It gets SIGTERM when we die
  */
 struct spawn_request {
@@ -34,6 +39,9 @@ struct spawn_request {
 	int fds[SPAWN_FDS_MAX];
 	size_t fd_count;
 	struct rlimit nofile;
+	const struct attributes *attributes;
+	const struct jail *jail;
+	int jail_channel;
 	bool end_with_us;
 };
 

@@ -89,6 +89,8 @@ static const struct record_field state_worker_fields[] = {
 	INT(state_worker, started_ms, 0, INT64_MAX),
 	INT(state_worker, template_serial, 0, UINT32_MAX),
 	FLAG(state_worker, asked),
+	INT(state_worker, leaving, 0, 3),
+	INT(state_worker, overtime_since, 0, INT64_MAX),
 	TIME(state_worker, deadline_ms),
 };
 LAYOUT(state_worker);
@@ -160,6 +162,7 @@ static const struct record_field state_fields[] = {
 	TEXT(state, conf, NEEDED),
 	INT(state, nofile_soft, -1, INT64_MAX),
 	INT(state, nofile_hard, -1, INT64_MAX),
+	INT(state, niceness, 0, 39),
 	LIST(state, pools, pool_count, POOLS_MAX, state_pool),
 	LIST(state, outputs, output_count, 1000, state_output),
 	ONE(state, control, state_control),

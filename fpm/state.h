@@ -12,7 +12,7 @@
  * Rises whenever a manager that knows only the number before could not go on with what is written.
  * A new member that an old one may pass over does not need it, if its absence is allowed for.
  */
-#define STATE_VERSION 1
+#define STATE_VERSION 2
 
 /* In the environment of the next manager: the descriptor of the state. */
 #define STATE_ENV "BERTH_STATE"
@@ -61,6 +61,8 @@ struct state_listener {
  * @started_ms:	When it was started, by the monotonic clock
  * @template_serial: Which template it came from
  * @asked:	It was asked to leave
+ * @leaving:	How urgently, by enum leaving of slot_worker.c
+ * @overtime_since: Since when it was busy with the request that it is ended in, 0 = none
  * @deadline_ms: When it is killed, from now on
  */
 struct state_worker {
@@ -72,6 +74,8 @@ struct state_worker {
 	int64_t started_ms;
 	int64_t template_serial;
 	int64_t asked;
+	int64_t leaving;
+	int64_t overtime_since;
 	int64_t deadline_ms;
 };
 
@@ -195,6 +199,7 @@ struct state_control {
  * @conf:	Configuration, as conf_dump() writes it
  * @nofile_soft: RLIMIT_NOFILE as it was at the start, -1 = no limit
  * @nofile_hard: Likewise
+ * @niceness:	20 + nice value that the manager was started with
  * @pools:	Pools in the order of the configuration
  * @outputs:	Pipes whose process has ended, and which somebody else still has
  * @control:	Control socket, NULL if there is none
@@ -211,6 +216,7 @@ struct state {
 	char *conf;
 	int64_t nofile_soft;
 	int64_t nofile_hard;
+	int64_t niceness;
 	struct state_pool *pools;
 	size_t pool_count;
 	struct state_output *outputs;

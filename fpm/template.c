@@ -4,6 +4,7 @@
 #include "template.h"
 
 #include "identity.h"
+#include "jail.h"
 #include "log.h"
 #include "output.h"
 #include "process.h"
@@ -26,7 +27,7 @@
 /*
  * Theory of operation
  *
- *	STARTING --READY--> READY --shutdown--> LEAVING --end--> (gone)
+ *	STARTING --READY (and its root folder is changed)--> READY --shutdown--> LEAVING --end--> (gone)
  *	    \------------------\-----------------------end------/
  *
  * Tickets wait in a queue; at most OUTSTANDING_MAX of them are with the template at a time, so
@@ -67,6 +68,8 @@ struct template
 	struct template_ticket *queue; /* not sent yet */
 	struct template_ticket *sent;  /* sent, not answered */
 	unsigned int outstanding;
+	const struct jail *jail; /* NULL if its root folder stays */
+	ev_io jail_channel;	 /* to the helper that changes it */
 	char why[256];
 };
 
@@ -131,9 +134,49 @@ static void fail_tickets(struct template *t)
 	t->outstanding = 0;
 }
 
+static void become_ready(struct template *t)
+{
+	ev_timer_stop(t->loop, &t->deadline);
+	t->state = TEMPLATE_READY;
+	t->events->ready(t->data);
+	send_tickets(t);
+}
+
+static void fail_jail(struct template *t, int error)
+{
+	(void)snprintf(t->why, sizeof(t->why), "chroot to %.100s%s%.100s: %s", t->jail->root,
+		       t->jail->chdir ? " and chdir to " : "", t->jail->chdir ? t->jail->chdir : "",
+		       strerror(-error));
+	template_kill(t);
+}
+
+static void jail_cb(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct template *t = w->data;
+	int result = jail_answer(w->fd);
+
+	(void)revents;
+	ev_io_stop(loop, w);
+	if (result < 0)
+		fail_jail(t, result);
+	else if (t->state == TEMPLATE_STARTING)
+		become_ready(t);
+}
+
+/* It has started, so everything that it needed from outside is in its memory. */
+static void enter_jail(struct template *t)
+{
+	int result = jail_close(t->jail_channel.fd);
+
+	if (result < 0)
+		fail_jail(t, result);
+	else
+		ev_io_start(t->loop, &t->jail_channel);
+}
+
 static void take_ready(struct template *t, const struct abi_message *m)
 {
-	if (t->state != TEMPLATE_STARTING) {
+	if (t->state != TEMPLATE_STARTING || ev_is_active(&t->jail_channel)) {
 		log_warning("%s template pid %d: READY again, dropped", t->name, t->process.pid);
 		return;
 	}
@@ -145,12 +188,12 @@ static void take_ready(struct template *t, const struct abi_message *m)
 		template_kill(t);
 		return;
 	}
-	ev_timer_stop(t->loop, &t->deadline);
-	t->state = TEMPLATE_READY;
 	log_debug("%s template pid %d: ready, %u descriptors", t->name, t->process.pid,
 		  m->descriptors);
-	t->events->ready(t->data);
-	send_tickets(t);
+	if (t->jail)
+		enter_jail(t);
+	else
+		become_ready(t);
 }
 
 static void take_spawned(struct template *t, const struct abi_message *m, int pidfd)
@@ -264,9 +307,22 @@ static void ended_cb(struct process *process, const struct process_end *end)
 		       last[0] ? "; its last words: " : "", last);
 	t->state = TEMPLATE_LEAVING;
 	ev_io_stop(t->loop, &t->control);
+	ev_io_stop(t->loop, &t->jail_channel);
 	ev_timer_stop(t->loop, &t->deadline);
 	fail_tickets(t);
 	events->ended(t->data, why);
+}
+
+/* Opens the channel to the helper that changes the root folder. */
+static int open_jail(struct template *t, int *ret_channel)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == -1)
+		return -errno;
+	ev_io_set(&t->jail_channel, pair[0], EV_READ);
+	*ret_channel = pair[1];
+	return 0;
 }
 
 static int start(struct template *t, const struct spawn_request *request, int control, int library)
@@ -275,6 +331,7 @@ static int start(struct template *t, const struct spawn_request *request, int co
 	int listener, output = -1, pidfd, result;
 	pid_t pid;
 
+	r.jail_channel = -1;
 	/* Never bound, it looks like a listener all the same, which makes php-cgi choose FastCGI. */
 	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	t->output = output_new(t->loop, r.identity->uid, r.identity->gid, &output);
@@ -287,6 +344,11 @@ static int start(struct template *t, const struct spawn_request *request, int co
 	r.fds[ABI_FD_CONTROL] = control;
 	r.fds[ABI_FD_LIBRARY] = library;
 	r.fd_count = ABI_FD_LIBRARY + 1;
+	if (r.jail) {
+		result = open_jail(t, &r.jail_channel);
+		if (result < 0)
+			goto out;
+	}
 	result = spawn_program(&r, &pid, &pidfd);
 	if (result < 0)
 		goto out;
@@ -298,6 +360,8 @@ out:
 		(void)close(listener);
 	if (output != -1)
 		(void)close(output);
+	if (r.jail_channel != -1)
+		(void)close(r.jail_channel);
 	return result;
 }
 
@@ -337,6 +401,9 @@ struct template *template_new(struct ev_loop *loop, const char *name,
 	t->data = data;
 	t->timeout_ms = timeout_ms;
 	t->epoch = make_epoch();
+	t->jail = request->jail;
+	ev_io_init(&t->jail_channel, jail_cb, -1, EV_READ);
+	t->jail_channel.data = t;
 	(void)snprintf(t->name, sizeof(t->name), "%s", name);
 	t->path = strdup(request->path);
 	if (!t->path)
@@ -359,6 +426,8 @@ fail:
 		if (pair[i] != -1)
 			(void)close(pair[i]);
 	if (t) {
+		if (t->jail_channel.fd != -1)
+			(void)close(t->jail_channel.fd);
 		output_release(t->output);
 		free(t->path);
 		free(t);
@@ -374,6 +443,9 @@ void template_free(struct template *template)
 	process_forget(&template->process);
 	ev_io_stop(template->loop, &template->control);
 	ev_timer_stop(template->loop, &template->deadline);
+	ev_io_stop(template->loop, &template->jail_channel);
+	if (template->jail_channel.fd != -1)
+		(void)close(template->jail_channel.fd);
 	(void)close(template->control.fd);
 	output_release(template->output);
 	free(template->path);
@@ -463,6 +535,8 @@ struct template *template_adopt(struct ev_loop *loop, const char *name, const ch
 	(void)snprintf(t->name, sizeof(t->name), "%s", name);
 	t->process.data = t;
 	process_watch(&t->process, loop, (pid_t)state->pid, state->pidfd, ended_cb);
+	ev_io_init(&t->jail_channel, jail_cb, -1, EV_READ);
+	t->jail_channel.data = t;
 	start_watching(t, state->control, (double)state->deadline_ms / 1000.);
 	if (state->deadline_ms < 0)
 		ev_timer_stop(loop, &t->deadline);

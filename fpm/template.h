@@ -24,7 +24,7 @@ struct template_ticket;
  * @max_requests: Requests after which the worker wants a successor, 0 = none
  * @header_timeout_ms: Longest time that a request's head may take, 0 = any
  * @keepalive_timeout_ms: Longest time that an idle connection is kept, 0 = any
- * @rescue:	Its clients are passed on to other workers while it is busy
+ * @rescue:	What it does about its clients while it is busy
  * @pipes:	Its two listeners are pipes, for requests and for answers
  * @fds:	In the order of enum abi_spawn_fd; open until @spawned, then its owner's to close
  * @fd_count:	Entries of @fds
@@ -38,7 +38,7 @@ struct template_ticket {
 	uint32_t max_requests;
 	uint32_t header_timeout_ms;
 	uint32_t keepalive_timeout_ms;
-	bool rescue;
+	enum abi_rescue rescue;
 	bool pipes;
 	int fds[ABI_SPAWN_FDS_MAX];
 	size_t fd_count;

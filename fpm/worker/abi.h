@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes whenever anything below does. */
-#define ABI_VERSION 4U
+#define ABI_VERSION 5U
 
 /*
  * Inherited by a template: its end of the control socket and the library itself, which is
@@ -18,9 +18,10 @@
 #define ABI_PRELOAD    "/proc/self/fd/4"
 
 /*
- * "ABI_VERSION KEEP": makes the process a template. KEEP says how many bytes of
+ * "ABI_VERSION KEEP DUMPABLE": makes the process a template. KEEP says how many bytes of
  * PHP_INI_SCAN_DIR's value are the pool's own, -1 if it did not set the variable: the rest names
- * a folder that is gone once the program has started.
+ * a folder that is gone once the program has started. DUMPABLE is 1, or 0 if the process must not be
+ * dumped or traced by its own user; an exec resets that, so the library sees to it.
  */
 #define ABI_ENV		 "BERTH_TEMPLATE"
 #define ABI_ENV_SCAN_DIR "PHP_INI_SCAN_DIR"
@@ -49,6 +50,13 @@ enum abi_spawn_fd {
 	ABI_SPAWN_FD_LISTENER,	  /* the first of abi_message.listeners */
 };
 
+/* What a worker does about its clients while its program is busy. */
+enum abi_rescue {
+	ABI_RESCUE_NONE = 0, /* they wait */
+	ABI_RESCUE_LEAVING,  /* when it is asked to leave they go to its successor at once */
+	ABI_RESCUE_ALL,	     /* likewise, and those that are ready go to a free worker */
+};
+
 #define ABI_LISTENERS_MAX 64
 #define ABI_SPAWN_FDS_MAX (ABI_SPAWN_FD_LISTENER + ABI_LISTENERS_MAX)
 
@@ -65,7 +73,7 @@ enum abi_spawn_fd {
  * @max_requests:	ABI_SPAWN: requests after which the worker wants a successor, 0 = none
  * @header_timeout_ms:	ABI_SPAWN: longest time that a request's head may take, 0 = any
  * @keepalive_timeout_ms: ABI_SPAWN: longest time that an idle connection is kept, 0 = any
- * @rescue:		ABI_SPAWN: clients that wait at a busy worker are passed on to a free one
+ * @rescue:		ABI_SPAWN: enum abi_rescue
  * @pipes:		ABI_SPAWN: the two listeners are pipes: requests come from the first, answers
  *			go into the second
  * @pid:		READY, SPAWNED, EXITED
@@ -151,8 +159,11 @@ enum abi_state {
  * @method:		REQUEST_METHOD of the present request, or the last one
  * @uri:		REQUEST_URI of it, cut to fit
  * @script:		SCRIPT_FILENAME of it, cut to fit
+ * @announce:		The manager wants to know of the next request: the worker clears it and
+ *			writes the eventfd ABI_SPAWN_FD_ATTENTION when it starts on one
  *
- * One writer, the worker; the manager clears it before the worker is forked and reads it after.
+ * One writer, the worker, but for @announce; the manager clears the entry before the worker is
+ * forked and reads it after.
  * Texts may be torn when they are read while they change; they end in a NUL whatever happens, as
  * the last byte is never written. Pool code can write here too, so the manager takes everything for
  * a hint and nothing for an index.
@@ -169,7 +180,8 @@ struct abi_score {
 	char method[ABI_METHOD_SIZE];
 	char uri[ABI_URI_SIZE];
 	char script[ABI_SCRIPT_SIZE];
-	uint8_t reserved[64];
+	uint32_t announce;
+	uint8_t reserved[60];
 };
 _Static_assert(sizeof(struct abi_score) == 512, "whole cache lines");
 

@@ -354,7 +354,10 @@ void connection_abandon(void)
 	wait_abandon();
 	if (self.fd == -1)
 		return;
+	/* In a root folder without devices the standard input has to do. */
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null == -1)
+		null = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (null != -1)
 		(void)dup3(null, self.fd, O_CLOEXEC);
 	else

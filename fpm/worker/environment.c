@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads "ABI_VERSION KEEP"; returns false if that is not what it says. */
-static bool read_marker(long *ret_keep)
+/* Reads "ABI_VERSION KEEP DUMPABLE"; returns false if that is not what it says. */
+static bool read_marker(long *ret_keep, bool *ret_dumpable)
 {
 	const char *value = getenv(ABI_ENV);
 	char *end;
@@ -20,14 +20,17 @@ static bool read_marker(long *ret_keep)
 	if (!value || strtoul(value, &end, 10) != ABI_VERSION || *end != ' ')
 		return false;
 	*ret_keep = strtol(end + 1, &end, 10);
+	if (*end != ' ')
+		return false;
+	*ret_dumpable = strtol(end + 1, &end, 10) != 0;
 	return *end == '\0';
 }
 
-bool environment_is_template(void)
+bool environment_is_template(bool *ret_dumpable)
 {
 	long keep;
 
-	return read_marker(&keep);
+	return read_marker(&keep, ret_dumpable);
 }
 
 static void erase(char *text)
@@ -75,8 +78,9 @@ static void cut_preload(void)
 void environment_forget(void)
 {
 	long keep = -1;
+	bool dumpable;
 
-	(void)read_marker(&keep);
+	(void)read_marker(&keep, &dumpable);
 	forget_variable(ABI_ENV);
 	cut_preload();
 	cut_variable(ABI_ENV_SCAN_DIR, keep);

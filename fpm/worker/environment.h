@@ -7,10 +7,11 @@
 
 /**
  * environment_is_template() - was this program started as a template by a manager of our ABI
+ * @ret_dumpable:	Set if so: may its own user trace it
  *
  * Return: true if so
  */
-bool environment_is_template(void);
+bool environment_is_template(bool *ret_dumpable);
 
 /**
  * environment_forget() - remove what the manager put there for the start

@@ -37,7 +37,7 @@ void handoff_init(const struct template_worker *worker)
 
 	slot = (struct pair){fds[ABI_SPAWN_FD_HANDOFF_IN], fds[ABI_SPAWN_FD_HANDOFF_OUT]};
 	pool = (struct pair){fds[ABI_SPAWN_FD_FRESH_IN], fds[ABI_SPAWN_FD_FRESH_OUT]};
-	helps = worker->message.rescue;
+	helps = worker->message.rescue == ABI_RESCUE_ALL;
 }
 
 /* Sends a message of clients from one on, of its queue or of all; false if that failed. */
@@ -86,6 +86,12 @@ static bool send_some(struct client *c, int out, int wait_ms, bool all)
 void handoff_send_all(void)
 {
 	while (send_some(clients_parked(), slot.out, FULL_WAIT_MS, true))
+		;
+}
+
+void handoff_send_early(void)
+{
+	while (send_some(clients_parked(), slot.out, 0, true))
 		;
 }
 

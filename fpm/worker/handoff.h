@@ -22,6 +22,13 @@ void handoff_init(const struct template_worker *worker);
 void handoff_send_all(void);
 
 /**
+ * handoff_send_early() - likewise while the program is busy, without waiting for room
+ *
+ * The connection that is being served stays.
+ */
+void handoff_send_early(void);
+
+/**
  * handoff_receive() - take in what a predecessor has sent
  */
 void handoff_receive(void);

@@ -12,6 +12,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /*
@@ -53,9 +55,12 @@ static void forked_child(void)
 __attribute__((constructor)) static void lifecycle_start(void)
 {
 	int saved_errno = errno;
+	bool dumpable = true;
 
 	libc_bind();
-	if (environment_is_template()) {
+	if (environment_is_template(&dumpable)) {
+		if (!dumpable)
+			(void)prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);
 		role = LIFECYCLE_TEMPLATE;
 		(void)pthread_atfork(NULL, NULL, forked_child);
 	}

@@ -3,6 +3,7 @@
 
 #include "rescue.h"
 
+#include "clients.h"
 #include "handoff.h"
 #include "score.h"
 #include "wait.h"
@@ -33,6 +34,8 @@
  * Nothing is lost: it leaves the table when it is in the socket, which the manager keeps open.
  *
  * It also sees the end of the lifeline, which the program's thread does only between two requests.
+ * Then every client but the served one goes to the slot's next worker: this one may be killed before
+ * its request is over.
  *
  * Waiting for a sibling to idle instead would be wrong: under load none ever does, and those behind
  * a slow request would wait for its end while all others take turns.
@@ -48,6 +51,7 @@
 
 static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool running, busy;
+static bool passes_on;
 static atomic_uint request;
 static atomic_int asleep;
 
@@ -69,13 +73,19 @@ static void sleep_until_busy(void)
 
 static void rescue(void)
 {
+	bool leaving;
+
 	if (pthread_mutex_trylock(&mine) != 0)
 		return;
-	wait_let_go();
+	leaving = wait_let_go();
 	/* The program may have come back meanwhile, and waits for us now at most. */
-	while (atomic_load(&busy) && wait_take_ready())
+	while (passes_on && atomic_load(&busy) && wait_take_ready())
 		if (!handoff_send_ready())
 			break;
+	if (leaving && atomic_load(&busy)) {
+		handoff_send_early();
+		score_parked(clients_held() - 1);
+	}
 	(void)pthread_mutex_unlock(&mine);
 }
 
@@ -104,18 +114,19 @@ static void *look_after(void *data)
 	return NULL;
 }
 
-void rescue_start(void)
+void rescue_start(bool all)
 {
-	sigset_t all, old;
+	sigset_t blocked, old;
 	pthread_attr_t attr;
 	pthread_t thread;
 
-	(void)sigfillset(&all);
+	passes_on = all;
+	(void)sigfillset(&blocked);
 	(void)pthread_attr_init(&attr);
 	(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	(void)pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN + 65536);
 	/* The thread inherits the mask; signals are for the program. */
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	(void)pthread_sigmask(SIG_SETMASK, &blocked, &old);
 	if (pthread_create(&thread, &attr, look_after, NULL) == 0)
 		atomic_store(&running, true);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -26,6 +26,21 @@ static void change_state(uint32_t state)
 	__atomic_store_n(&own->state, state, __ATOMIC_RELEASE);
 }
 
+/*
+ * The manager sleeps while everybody is idle, if it may. Either it sees our state when it looks for
+ * the last time before that, or we see its wish here; the fence keeps the two apart.
+ */
+static void announce(void)
+{
+	const uint64_t one = 1;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&own->announce, __ATOMIC_RELAXED) == 0 || attention == -1)
+		return;
+	__atomic_store_n(&own->announce, 0, __ATOMIC_RELAXED);
+	(void)!write(attention, &one, sizeof(one));
+}
+
 void score_open(const struct template_worker *worker)
 {
 	const struct abi_message *m = &worker->message;
@@ -59,6 +74,7 @@ void score_busy(const uint8_t *head, size_t size)
 
 	change_state(ABI_STATE_BUSY);
 	head_read(head, size, texts, sizeof(texts) / sizeof(texts[0]));
+	announce();
 }
 
 void score_accepted(void)

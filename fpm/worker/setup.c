@@ -10,7 +10,6 @@
 #include "wait.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,10 +33,8 @@ static int complain(const char *what)
 	return -1;
 }
 
-static int redirect(int output)
+static int redirect(int output, int null)
 {
-	int null;
-
 	if (dup2(output, STDOUT_FILENO) == -1 || dup2(output, STDERR_FILENO) == -1)
 		return complain("output");
 	(void)close(output);
@@ -45,7 +42,6 @@ static int redirect(int output)
 	 * The template's socket looks like a listener, which made the program choose FastCGI.
 	 * That is decided; programs that scripts start must not find it.
 	 */
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null == -1 || dup2(null, STDIN_FILENO) == -1)
 		return complain("/dev/null");
 	(void)close(null);
@@ -56,7 +52,7 @@ int setup_worker(const struct template_worker *worker)
 {
 	/* A group of its own lets the manager reach, and spare, what scripts start. */
 	(void)setpgid(0, 0);
-	if (redirect(worker->fds[ABI_SPAWN_FD_OUTPUT]) == -1)
+	if (redirect(worker->fds[ABI_SPAWN_FD_OUTPUT], worker->null) == -1)
 		return -1;
 	score_open(worker);
 	/* Without the list nobody could be refused. */
@@ -65,6 +61,6 @@ int setup_worker(const struct template_worker *worker)
 	if (wait_init(worker) == -1)
 		return complain("listeners");
 	if (worker->message.rescue)
-		rescue_start();
+		rescue_start(worker->message.rescue == ABI_RESCUE_ALL);
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -82,8 +83,8 @@ static uint32_t count_descriptors(void)
 		if (e->d_name[0] != '.')
 			count++;
 	(void)closedir(dir);
-	/* Not the folder's own, nor the control socket. */
-	return count > 2 ? count - 2 : 0;
+	/* Not the folder's own, nor the control socket, nor /dev/null. */
+	return count > 3 ? count - 3 : 0;
 }
 
 static int announce(void)
@@ -194,6 +195,8 @@ int template_serve(struct template_worker *ret_worker)
 
 	/* What the program printed and did not flush would be printed again by each worker. */
 	(void)fflush(stdout);
+	/* After READY the manager may change our root folder. */
+	ret_worker->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (announce() == -1)
 		return -1;
 	block_signals(&t);

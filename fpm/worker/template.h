@@ -12,11 +12,13 @@
  * @message:	The ABI_SPAWN that made it
  * @fds:	In the order of enum abi_spawn_fd
  * @count:	Entries of @fds
+ * @null:	/dev/null, which may be out of reach by now
  */
 struct template_worker {
 	struct abi_message message;
 	int fds[ABI_SPAWN_FDS_MAX];
 	size_t count;
+	int null;
 };
 
 /**

@@ -50,11 +50,13 @@ static struct {
 	int listeners[ABI_LISTENERS_MAX];
 	size_t listener_count;
 	bool over;
+	bool let_go;
 	bool pipes;
-	int fresh; /* where siblings pass clients on */
+	int handoff; /* where the slot's last worker puts its clients */
+	int fresh;   /* where siblings pass clients on */
 	bool takes_fresh;
 	uint64_t left_since_ms; /* since when it is left to others, 0 = it is not */
-} self = {.epoll = -1, .lifeline = -1, .fresh = -1};
+} self = {.epoll = -1, .lifeline = -1, .handoff = -1, .fresh = -1};
 
 /* Data of an epoll event: a client's address, or one of these, which are none. */
 static char lifeline_mark, handoff_mark, fresh_mark;
@@ -118,7 +120,8 @@ static int mind_room(int timeout_ms)
 static int watch_listeners(const struct template_worker *worker)
 {
 	handoff_init(worker);
-	if (watch(worker->fds[ABI_SPAWN_FD_HANDOFF_IN], EPOLLIN, &handoff_mark) == -1)
+	self.handoff = worker->fds[ABI_SPAWN_FD_HANDOFF_IN];
+	if (watch(self.handoff, EPOLLIN, &handoff_mark) == -1)
 		return -1;
 	self.fresh = worker->fds[ABI_SPAWN_FD_FRESH_IN];
 	if (!take_fresh(true))
@@ -256,18 +259,24 @@ bool wait_take_ready(void)
 	return true;
 }
 
-void wait_let_go(void)
+bool wait_let_go(void)
 {
 	struct pollfd p = {.fd = self.lifeline, .events = POLLIN};
 
-	if (self.listener_count == 0 || libc_calls()->poll(&p, 1, 0) != 1)
-		return;
+	if (self.let_go || self.pipes || libc_calls()->poll(&p, 1, 0) != 1)
+		return self.let_go;
+	self.let_go = true;
+	/* Our clients go there, for the successor; we must not take them back. */
+	(void)epoll_ctl(self.epoll, EPOLL_CTL_DEL, self.handoff, NULL);
+	(void)take_fresh(false);
+	self.fresh = -1;
 	/* The manager may hold them still, so their entries would live on. */
 	for (size_t i = 0; i < self.listener_count; i++) {
 		(void)epoll_ctl(self.epoll, EPOLL_CTL_DEL, self.listeners[i], NULL);
 		(void)libc_calls()->close(self.listeners[i]);
 	}
 	self.listener_count = 0;
+	return true;
 }
 
 int wait_is_over(void)

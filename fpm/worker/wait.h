@@ -37,11 +37,14 @@ struct client *wait_next(void);
 bool wait_take_ready(void);
 
 /**
- * wait_let_go() - close the listeners if the worker is to leave
+ * wait_let_go() - take nothing more if the worker is to leave
  *
- * For the time while the program is busy: with its manager gone, the next one wants to have them.
+ * For the time while the program is busy. The listeners are closed, as the next manager may want to
+ * have them, and what siblings and predecessors pass on is left to others.
+ *
+ * Return: true if it is to leave
  */
-void wait_let_go(void);
+bool wait_let_go(void);
 
 /**
  * wait_is_over() - is the worker to leave

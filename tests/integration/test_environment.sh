@@ -13,6 +13,8 @@ $p = proc_open(["/usr/bin/env"], [1 => ["pipe", "w"]], $pipes);
 echo stream_get_contents($pipes[1]); proc_close($p);')
 ini=$(script ini.php '<?php echo ini_get("memory_limit"), " ", ini_get("user_agent"), "\n";')
 
+# Otherwise /proc/self/environ belongs to root.
+readable="process.dumpable = yes"
 if [ "$(id -u)" = 0 ]; then user=www-data; else user=$(id -un); fi
 home=$(getent passwd "$user" | cut -d: -f6)
 
@@ -32,7 +34,7 @@ sees() {
 one_family() { equal "$1: processes" "$(descendants "$MANAGER" | wc -l)" 6; }
 
 export SECRET_OF_MANAGER='not for scripts' VALUE_OF_MANAGER='a "b"; $c = d' PHP_FCGI_CHILDREN=2
-pool_conf 'env[PLAIN] = some value' 'env[TAKEN] = $VALUE_OF_MANAGER' 'env[LITERAL] = $$VALUE_OF_MANAGER'
+pool_conf "$readable" 'env[PLAIN] = some value' 'env[TAKEN] = $VALUE_OF_MANAGER' 'env[LITERAL] = $$VALUE_OF_MANAGER'
 berth_start
 sees "cleared" "USER=$user" "HOME=$home" PHP_FCGI_MAX_REQUESTS=0 "PLAIN=some value" \
 	"TAKEN=$VALUE_OF_MANAGER" 'LITERAL=$VALUE_OF_MANAGER'
@@ -41,7 +43,7 @@ equal "the template's environment" \
 	"$(tr '\0' '\n' <"/proc/$(template_pid)/environ" | grep -c .)" 6
 berth_stop
 
-pool_conf 'php_value[memory_limit] = 77M'
+pool_conf "$readable" 'php_value[memory_limit] = 77M'
 berth_start
 sees "with PHP settings" "USER=$user" "HOME=$home" PHP_FCGI_MAX_REQUESTS=0
 equal "with PHP settings: they are in force" "$(get "$T/www-1.sock" "$ini")" "77M "
@@ -50,14 +52,14 @@ berth_stop
 mkdir "$T/own ini"
 echo 'user_agent = own' >"$T/own ini/x.ini"
 chmod -R a+rX "$T/own ini"
-pool_conf "env[PHP_INI_SCAN_DIR] = $T/own ini" 'php_value[memory_limit] = 77M'
+pool_conf "$readable" "env[PHP_INI_SCAN_DIR] = $T/own ini" 'php_value[memory_limit] = 77M'
 berth_start
 sees "own folder of settings" "USER=$user" "HOME=$home" PHP_FCGI_MAX_REQUESTS=0 \
 	"PHP_INI_SCAN_DIR=$T/own ini"
 equal "own folder of settings: both are in force" "$(get "$T/www-1.sock" "$ini")" "77M own"
 berth_stop
 
-pool_conf 'env[USER] = somebody' 'env[PHP_FCGI_MAX_REQUESTS] = 3' 'env[PATH] = /bin'
+pool_conf "$readable" 'env[USER] = somebody' 'env[PHP_FCGI_MAX_REQUESTS] = 3' 'env[PATH] = /bin'
 berth_start
 sees "own values" USER=somebody "HOME=$home" PHP_FCGI_MAX_REQUESTS=3 PATH=/bin
 berth_stop
@@ -70,7 +72,7 @@ LISTEN_FDNAMES=x MAINPID=1" "$BERTH" >"$T/with-variables"
 chmod 755 "$T/with-variables"
 real=$BERTH
 BERTH=$T/with-variables
-pool_conf 'clear_env = no' 'env[PLAIN] = some value'
+pool_conf "$readable" 'clear_env = no' 'env[PLAIN] = some value'
 berth_start
 sees "inherited" "PATH=$PATH" "SECRET_OF_MANAGER=a b" "USER=$user" "HOME=$home" \
 	PHP_FCGI_MAX_REQUESTS=0 "PLAIN=some value"
@@ -91,7 +93,7 @@ if ldd "$real" | grep -q libasan; then
 	say "      (a sanitized berth allows no other library in front: LD_PRELOAD is not tried)"
 else
 	printf '#!/bin/sh\nexec env -i "LD_PRELOAD=%s" "%s" "$@"\n' "$library" "$real" >"$T/with-variables"
-	pool_conf 'clear_env = no'
+	pool_conf "$readable" 'clear_env = no'
 	berth_start
 	sees "preloaded library" "LD_PRELOAD=$library" "USER=$user" "HOME=$home" PHP_FCGI_MAX_REQUESTS=0
 	equal "preloaded library: it is there" "$(grep -c "${library##*/}" "/proc/$MANAGER/maps" |

@@ -399,9 +399,10 @@ static void test_unknown_keys(void **state)
 		{"colour = 1", "colour: unknown key; berth.conf(5) lists those accepted"},
 		{"pm.start_servers = 1", "pm.start_servers: is a php-fpm key that berth does not "
 					 "have"},
+		{"request_terminate_timeout_track_finished = x",
+		 "request_terminate_timeout_track_finished: is a php-fpm key that berth does not "
+		 "have"},
 		{"slowlog = x", "slowlog: is a php-fpm key that berth does not have"},
-		{"request_terminate_timeout = 0",
-		 "request_terminate_timeout: is a php-fpm key that berth does not have"},
 		{"security.limit_extensions = .php",
 		 "security.limit_extensions: is a php-fpm key that berth does not have"},
 		{"error_log = stderr", "error_log: is not accepted in the section of a pool; it "

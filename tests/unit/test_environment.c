@@ -96,7 +96,7 @@ static void test_cleared_template(void **state)
 	assert_int_equal(setenv("PHP_FCGI_CHILDREN", "2", 1), 0);
 	e = environment_new(&pool, NULL);
 	assert_non_null(e);
-	(void)snprintf(marker, sizeof(marker), "%u -1", ABI_VERSION);
+	(void)snprintf(marker, sizeof(marker), "%u -1 1", ABI_VERSION);
 	check(e, "USER", user ? user->pw_name : NULL);
 	check(e, "HOME", user ? user->pw_dir : NULL);
 	check(e, "PHP_FCGI_MAX_REQUESTS", "0");
@@ -273,7 +273,7 @@ static void test_scan_dir(void **state)
 		}
 		e = environment_new(&pool, cases[i].ini_dir);
 		assert_non_null(e);
-		(void)snprintf(marker, sizeof(marker), "%u %d", ABI_VERSION, cases[i].keep);
+		(void)snprintf(marker, sizeof(marker), "%u %d 1", ABI_VERSION, cases[i].keep);
 		check(e, ABI_ENV_SCAN_DIR, cases[i].expected);
 		check(e, ABI_ENV, marker);
 		environment_free(e);

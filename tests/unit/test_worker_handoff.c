@@ -36,7 +36,8 @@ static int slot_pair[2], pool_pair[2];
 
 static void open_pairs(bool rescue)
 {
-	struct template_worker worker = {.message.rescue = rescue};
+	struct template_worker worker = {.message.rescue =
+						 rescue ? ABI_RESCUE_ALL : ABI_RESCUE_NONE};
 	int *fds = worker.fds;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, slot_pair), 0);
