@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "activation.h"
 #include "holder.h"
 #include "listener_internal.h"
 
@@ -95,6 +96,8 @@ int listener_take_over(struct listener *listener, const struct listener_options 
 	/* The roles change: whose it was looks on until its workers are gone. */
 	listener->lender->lender = listener;
 	listener->lender = NULL;
+	if (listener->passed)
+		return 0;
 	if (!listener->address.pipe && listen(listener->fd, options->backlog) == -1)
 		return listener_fail(-errno, error, size, "can't change the backlog: %s",
 				     strerror(errno));
@@ -113,7 +116,8 @@ void listener_close(struct listener *listener)
 	}
 	if (listener->ino != 0)
 		listener_path_remove(listener);
-	(void)close(listener->fd);
+	if (!listener->passed || !activation_release(listener->fd))
+		(void)close(listener->fd);
 	listener->fd = -1;
 }
 
@@ -213,13 +217,14 @@ void listener_warnings(const struct listener *listener, const struct listener_op
 		       void (*warn)(void *data, const char *text), void *data)
 {
 	char address[ADDRESS_TEXT_MAX];
+	const struct address_socket actual = listener_actual_address(listener);
 	char text[WARNING_BYTES_MAX];
 
-	if (is_wildcard(&listener->address)) {
+	if (is_wildcard(&actual)) {
 		(void)snprintf(text, sizeof(text),
 			       "%s: every host that reaches this machine can run code through it: "
 			       "FastCGI knows no passwords",
-			       address_format(&listener->address, address, sizeof(address)));
+			       address_format(&actual, address, sizeof(address)));
 		warn(data, text);
 	}
 	if (listener->ino != 0)

@@ -33,6 +33,7 @@ struct listener_options {
  * @dev:	Device of a unix socket's file
  * @ino:	Inode of it, 0 if there is no file to remove
  * @made_parent: The file's folder was made for it and is removed with it when empty
+ * @passed:	Somebody else has opened it: nothing but the descriptor is ours
  * @lender:	It is shared with this one, whose it is; NULL if it is its own
  */
 struct listener {
@@ -41,6 +42,7 @@ struct listener {
 	dev_t dev;
 	ino_t ino;
 	bool made_parent;
+	bool passed;
 	struct listener *lender;
 };
 
@@ -65,6 +67,29 @@ struct listener {
  */
 int listener_open(const struct address_socket *address, const struct listener_options *options,
 		  struct listener *ret_listener, char *error, size_t size);
+
+/**
+ * listener_open_passed() - use a listening socket that somebody else has opened
+ * @fd:		Socket, which activation_claim() has given out
+ * @address:	Address that it stands for, which may be written otherwise than its own
+ * @options:	Only @nonblocking counts: queue, mode and owner are what they are
+ * @ret_listener: Set on success; closing it leaves the socket and its file alone
+ * @error:	On failure: what is wrong, without a newline
+ * @size:	Bytes of @error
+ *
+ * Return: 0 or negative errno
+ */
+int listener_open_passed(int fd, const struct address_socket *address,
+			 const struct listener_options *options, struct listener *ret_listener,
+			 char *error, size_t size);
+
+/**
+ * listener_actual_address() - where it listens, however that is written in the configuration
+ * @listener:	Open listener
+ *
+ * Return: its address
+ */
+struct address_socket listener_actual_address(const struct listener *listener);
 
 /**
  * listener_warnings() - what an administrator should know about a listener that was opened

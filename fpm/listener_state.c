@@ -27,6 +27,7 @@ int listener_export(const struct listener *list, size_t count, struct state_list
 						 .dev = (int64_t)list[i].dev,
 						 .ino = (int64_t)list[i].ino,
 						 .made_parent = list[i].made_parent,
+						 .passed = list[i].passed,
 						 .address = calloc(2, address->len + 1U)};
 		if (!state->address)
 			return -ENOMEM;
@@ -67,7 +68,8 @@ int listener_adopt(const struct state_listener *list, size_t count, struct liste
 		*l = (struct listener){.fd = list[i].fd,
 				       .dev = (dev_t)list[i].dev,
 				       .ino = (ino_t)list[i].ino,
-				       .made_parent = list[i].made_parent != 0};
+				       .made_parent = list[i].made_parent != 0,
+				       .passed = list[i].passed != 0};
 		if (read_address(&list[i], &l->address) == 0)
 			continue;
 		free(listeners);

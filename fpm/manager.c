@@ -3,6 +3,7 @@
 
 #include "manager_internal.h"
 
+#include "activation.h"
 #include "command.h"
 #include "conf.h"
 #include "control.h"
@@ -317,6 +318,7 @@ static struct generation *make_next(struct manager *m, struct conf *conf, char *
 		conf_free(conf);
 		return NULL;
 	}
+	activation_reserve(conf);
 	if (m->reload_pool[0])
 		return generation_new_pool(m->loop, conf, m->library, &m->nofile, m->current,
 					   &manager_generation_events, m, error, size);
@@ -421,6 +423,12 @@ static void run(struct manager *m, const struct state *state)
 	output_release_all();
 }
 
+static void warn(void *data, const char *text)
+{
+	(void)data;
+	log_warning("%s", text);
+}
+
 /* Takes the configuration over; returns false with the reason logged. */
 static bool open_first(struct manager *m, struct conf *conf)
 {
@@ -431,6 +439,13 @@ static bool open_first(struct manager *m, struct conf *conf)
 		conf_free(conf);
 		return false;
 	}
+	if (activation_take(error, sizeof(error)) < 0) {
+		log_error("%s", error);
+		m->exit_status = COMMAND_EXIT_USAGE;
+		conf_free(conf);
+		return false;
+	}
+	activation_reserve(conf);
 	if (limits_raise(conf, NULL, &m->nofile, error, sizeof(error)) < 0 ||
 	    library_open(&m->library, error, sizeof(error)) < 0) {
 		log_error("%s", error);
@@ -442,6 +457,8 @@ static bool open_first(struct manager *m, struct conf *conf)
 				    &manager_generation_events, m, error, sizeof(error));
 	if (!m->current)
 		log_error("%s", error);
+	else
+		activation_close_unused(warn, NULL);
 	return m->current && manager_control_open(m);
 }
 
@@ -452,6 +469,7 @@ static void finish(struct manager *m)
 	generation_free(m->next);
 	generation_free(m->old);
 	generation_free(m->current);
+	activation_done();
 	if (m->library != -1)
 		(void)close(m->library);
 	pid_file_free(m->pid_file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opens the listeners of a pool's slots. */
 
+#include "activation.h"
 #include "conf.h"
 #include "pool_internal.h"
 
@@ -65,6 +66,21 @@ static struct listener *find_lender(const struct pool *pool, const struct slot *
 	return found;
 }
 
+static int open_new(const struct pool *pool, const struct address_socket *socket,
+		    const struct listener_options *options, struct listener *ret_listener,
+		    char *error, size_t size)
+{
+	int fd = activation_claim(socket, pool->conf->name);
+	int result;
+
+	if (fd == -1)
+		return listener_open(socket, options, ret_listener, error, size);
+	result = listener_open_passed(fd, socket, options, ret_listener, error, size);
+	if (result < 0)
+		(void)activation_release(fd);
+	return result;
+}
+
 /* Opens one socket, or shares that of an older pool, and adds it to a list. */
 static int add(struct pool *pool, const struct slot *slot, const struct address_socket *socket,
 	       struct listener **list, size_t *count, char *error, size_t size)
@@ -82,7 +98,7 @@ static int add(struct pool *pool, const struct slot *slot, const struct address_
 		grown[(*count)++] = listener_share(lender);
 		return 0;
 	}
-	result = listener_open(socket, &options, &grown[*count], reason, sizeof(reason));
+	result = open_new(pool, socket, &options, &grown[*count], reason, sizeof(reason));
 	if (result < 0) {
 		(void)snprintf(error, size, "can't listen on %s: %s",
 			       address_format(socket, text, sizeof(text)), reason);
@@ -123,6 +139,25 @@ static void warn_backlog(const struct pool *pool)
 			    pool->conf->name, pool->conf->backlog, limit);
 }
 
+static size_t count_passed(const struct listener *list, size_t count)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		found += list[i].passed && !list[i].lender;
+	return found;
+}
+
+static void tell_passed(const struct pool *pool)
+{
+	size_t found = count_passed(pool->shared, pool->shared_count);
+
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		found += count_passed(pool->slots[i].listeners, pool->slots[i].listener_count);
+	if (found > 0)
+		log_notice("pool %s: %zu of its sockets are systemd's", pool->conf->name, found);
+}
+
 int pool_listen(struct pool *pool, char *error, size_t size)
 {
 	int result = 0;
@@ -139,6 +174,8 @@ int pool_listen(struct pool *pool, char *error, size_t size)
 	}
 	if (result == -ENOMEM)
 		(void)snprintf(error, size, "%s", strerror(ENOMEM));
+	if (result == 0)
+		tell_passed(pool);
 	return result;
 }
 

@@ -77,6 +77,7 @@ static const struct record_field state_listener_fields[] = {
 	INT(state_listener, dev, INT64_MIN, INT64_MAX),
 	INT(state_listener, ino, INT64_MIN, INT64_MAX),
 	FLAG(state_listener, made_parent),
+	FLAG(state_listener, passed),
 };
 LAYOUT(state_listener);
 

@@ -41,6 +41,7 @@ struct state_output {
  * @dev:	Of its file
  * @ino:	Of its file, 0 if there is none to remove
  * @made_parent: Its folder was made for it
+ * @passed:	Somebody else has opened it
  */
 struct state_listener {
 	int fd;
@@ -49,6 +50,7 @@ struct state_listener {
 	int64_t dev;
 	int64_t ino;
 	int64_t made_parent;
+	int64_t passed;
 };
 
 /**
