@@ -8,6 +8,7 @@ struct session;
 /* Each returns an enum options_exit. */
 int command_run(struct session *session);
 int command_compare(struct session *session);
+int command_diff(struct session *session);
 int command_floor(struct session *session);
 int command_selftest(struct session *session);
 

@@ -23,10 +23,9 @@ static const struct {
 	const char *name;
 	enum options_command command;
 } commands[] = {
-	{"compare", COMMAND_COMPARE},	{"run", COMMAND_RUN},
-	{"floor", COMMAND_FLOOR},	{"selftest", COMMAND_SELFTEST},
-	{"help", COMMAND_HELP},		{"--help", COMMAND_HELP},
-	{"-h", COMMAND_HELP},		{"version", COMMAND_VERSION},
+	{"compare", COMMAND_COMPARE},	{"run", COMMAND_RUN},	 {"floor", COMMAND_FLOOR},
+	{"selftest", COMMAND_SELFTEST}, {"diff", COMMAND_DIFF},	 {"help", COMMAND_HELP},
+	{"--help", COMMAND_HELP},	{"-h", COMMAND_HELP},	 {"version", COMMAND_VERSION},
 	{"--version", COMMAND_VERSION}, {"-V", COMMAND_VERSION},
 };
 
@@ -459,15 +458,18 @@ static void set_defaults(struct options *o)
 	o->request.params = o->params;
 }
 
-/* What is left of the command line: the address of run. */
+/* What is left of the command line: the address of run, the files of diff. */
 static int parse_words(int argc, char *argv[], struct options *o, char *error, size_t size)
 {
 	if (o->command == COMMAND_RUN && optind < argc)
 		o->address = argv[optind++];
+	for (size_t i = 0; o->command == COMMAND_DIFF && i < COUNT(o->files) && optind < argc; i++)
+		o->files[i] = argv[optind++];
 	if (optind == argc)
 		return 0;
 	(void)snprintf(error, size,
-		       "%.64s: unexpected word; accepted are options, and one ADDRESS for run",
+		       "%.64s: unexpected word; accepted are options, one ADDRESS for run, two "
+		       "files for diff",
 		       argv[optind]);
 	return -EINVAL;
 }
@@ -502,7 +504,7 @@ static int parse_help(int argc, char *argv[], struct options *o, char *error, si
 	if (o->about != COMMANDS && argc <= (o->command == COMMAND_HELP ? 2 : 1))
 		return 0;
 	(void)snprintf(error, size, "%.64s: unexpected; accepted is %s", argv[argc - 1],
-		       o->command == COMMAND_HELP ? "one of compare, run, floor and selftest"
+		       o->command == COMMAND_HELP ? "one of compare, run, floor, selftest and diff"
 						  : "nothing");
 	return -EINVAL;
 }
@@ -519,7 +521,7 @@ int options_parse(int argc, char *argv[], struct options *ret_options, char *err
 		if (o->command == COMMANDS) {
 			(void)snprintf(error, size,
 				       "%.64s: unknown command; accepted are compare, "
-				       "run, floor, selftest, help and version",
+				       "run, floor, selftest, diff, help and version",
 				       argv[1]);
 			return -EINVAL;
 		}

@@ -27,6 +27,7 @@ enum options_command {
 	COMMAND_RUN,
 	COMMAND_FLOOR,
 	COMMAND_SELFTEST,
+	COMMAND_DIFF,
 	COMMAND_HELP,
 	COMMAND_VERSION,
 	COMMANDS,
@@ -43,6 +44,7 @@ enum options_command {
  * @command:	What to do
  * @about:	COMMAND_HELP: the command that help is wanted for, COMMAND_HELP = all of them
  * @address:	run: where the responder is, NULL with @start
+ * @files:	diff: the saved runs
  * @start:	run: responder to start
  * @starts:	@start was given
  * @transport:	run: transport of @start
@@ -86,6 +88,7 @@ struct options {
 	enum options_command command;
 	enum options_command about;
 	const char *address;
+	const char *files[2];
 	enum target_kind start;
 	bool starts;
 	enum transport transport;

@@ -90,6 +90,8 @@ int options_check(struct options *o, uint64_t given, char *error, size_t size)
 		if (!fault && check_needs(given, error, size) < 0)
 			return -EINVAL;
 	}
+	if (o->command == COMMAND_DIFF && !o->files[1])
+		fault = "diff needs two files that --json has written";
 	if (!fault && is_standard_output(o->json) && is_standard_output(o->csv))
 		fault = "--json and --csv can't both go to standard output";
 	if (fault) {

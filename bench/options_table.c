@@ -16,6 +16,7 @@
 #define COMPARE	 (1U << COMMAND_COMPARE)
 #define FLOOR	 (1U << COMMAND_FLOOR)
 #define SELFTEST (1U << COMMAND_SELFTEST)
+#define DIFF	 (1U << COMMAND_DIFF)
 #define ALL	 (RUN | COMPARE | FLOOR | SELFTEST)
 
 const struct options_entry options_table[] = {
@@ -60,16 +61,17 @@ const struct options_entry options_table[] = {
 	{"rounds", OPTION_ROUNDS, "N", COMPARE | FLOOR | SELFTEST,
 	 "rounds (15, to 31 if need be; floor: 11)"},
 	{"precision", OPTION_PRECISION, "SHARE", COMPARE, "go on until +/- this (0.02)"},
-	{"delta", OPTION_DELTA, "SHARE", COMPARE, "a difference that does not matter (0.03)"},
+	{"delta", OPTION_DELTA, "SHARE", COMPARE | DIFF,
+	 "a difference that does not matter (0.03)"},
 	{"restart-every", OPTION_RESTART, "K", COMPARE, "start all targets anew each K rounds"},
 	{"retry-dirty", OPTION_RETRY_DIRTY, NULL, COMPARE, "measure once more what was disturbed"},
 	{"strict", OPTION_STRICT, NULL, COMPARE, "no verdict where there are doubts"},
 	{"placement", OPTION_PLACEMENT, "P", ALL, "CPUs: same, split (usual), free"},
 	{"seed", OPTION_SEED, "N", ALL, "of all that is random"},
 	{"require", OPTION_REQUIRE, "EXPR", RUN | COMPARE, "threshold: 'p99<5ms', 'failures=0'"},
-	{"json", OPTION_JSON, "FILE|-", RUN | COMPARE | FLOOR, "write a JSON report"},
+	{"json", OPTION_JSON, "FILE|-", RUN | COMPARE | FLOOR | DIFF, "write a JSON report"},
 	{"csv", OPTION_CSV, "FILE|-", RUN | COMPARE | FLOOR, "write a CSV report"},
-	{"help", 'h', NULL, ALL, "print this"},
+	{"help", 'h', NULL, ALL | DIFF, "print this"},
 };
 static_assert(sizeof(options_table) / sizeof(options_table[0]) == OPTIONS_TABLE_SIZE,
 	      "the table's size");
@@ -80,6 +82,8 @@ static const char general[] =
 	"                                           put load on a responder\n"
 	"       berth-bench floor [OPTION]...       what the machine can do without FastCGI\n"
 	"       berth-bench selftest [OPTION]...    can this machine be believed\n"
+	"       berth-bench diff [OPTION]... A.json B.json\n"
+	"                                           two saved runs against each other\n"
 	"       berth-bench help [COMMAND]          options of a command\n"
 	"       berth-bench version\n"
 	"\n"
@@ -98,6 +102,8 @@ static const char *const usages[COMMANDS] = {
 			"pipe:/PATH; with %n in it, or +%n behind the port, --workers of them.\n",
 	[COMMAND_FLOOR] = "Usage: berth-bench floor [OPTION]...\n\n"
 			  "Ping-pong of plain bytes over each transport: no responder is faster.\n",
+	[COMMAND_DIFF] = "Usage: berth-bench diff [OPTION]... A.json B.json\n\n"
+			 "Which one of two runs that --json has saved is faster?\n",
 	[COMMAND_SELFTEST] = "Usage: berth-bench selftest [OPTION]...\n\n"
 			     "Checks clocks, counts and ratios against what sane machines have.\n",
 };

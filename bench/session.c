@@ -242,8 +242,11 @@ bool session_report(struct session *session, struct report *report,
 	bool whole = true;
 
 	report->command = session->command;
-	report->environment = &session->environment;
-	report->placement = &session->plan;
+	/* Saved runs have their own; where they are compared is of no matter. */
+	if (report->diff == NULL) {
+		report->environment = &session->environment;
+		report->placement = &session->plan;
+	}
 	report->requirements = o->requirements;
 	report->requirement_count = o->requirement_count;
 	if (session->json != stdout && session->csv != stdout) {

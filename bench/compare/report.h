@@ -20,6 +20,8 @@
 /* Widest line of a table. */
 #define REPORT_WIDTH 80
 
+struct diff;
+
 /**
  * struct report - everything a report may show; what is NULL is left out
  * @command:	The command line, for whoever wants to do it again
@@ -29,6 +31,7 @@
  *		report_wrap_run()
  * @verdicts:	What it means; NULL for a plain run
  * @floor:	Physical limit
+ * @diff:	Two saved runs against each other
  * @requirements: Thresholds
  * @requirement_count: Entries
  */
@@ -39,6 +42,7 @@ struct report {
 	const struct rounds *rounds;
 	const struct verdicts *verdicts;
 	const struct floor_result *floor;
+	const struct diff *diff;
 	const struct requirement *requirements;
 	size_t requirement_count;
 };
@@ -95,6 +99,15 @@ int report_csv(FILE *out, const struct report *report);
  * Return: see above
  */
 int report_floor(FILE *out, const struct report *report);
+
+/**
+ * report_diff() - two saved runs, for people
+ * @out:	Where to
+ * @report:	@diff must be set
+ *
+ * Return: see above
+ */
+int report_diff(FILE *out, const struct report *report);
 
 /**
  * report_selftest() - a line for each check

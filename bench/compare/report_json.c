@@ -190,6 +190,8 @@ int report_json(FILE *out, const struct report *report)
 						    "text", report->placement->text));
 	if (report->rounds != NULL)
 		add_measured(root, report);
+	if (report->diff != NULL)
+		(void)json_object_set_new(root, "diff", report_json_diff(report->diff));
 	if (report->floor != NULL)
 		(void)json_object_set_new(root, "floor", make_floor(report->floor));
 	errno = 0;

@@ -68,4 +68,22 @@ json_t *report_json_comparisons(const struct rounds *rounds, const struct verdic
  */
 json_t *report_json_verdicts(const struct verdicts *verdicts);
 
+/**
+ * report_json_verdict_word() - what a verdict is called
+ * @verdict:	Verdict
+ *
+ * Return: "faster", "slower", "same" or "unknown"
+ */
+const char *report_json_verdict_word(enum statistics_verdict verdict);
+
+struct diff;
+
+/**
+ * report_json_diff() - two saved runs
+ * @diff:	Their comparison
+ *
+ * Return: new reference
+ */
+json_t *report_json_diff(const struct diff *diff);
+
 #endif

@@ -13,6 +13,11 @@ static const char *const words[] = {[VERDICT_FASTER] = "faster",
 				    [VERDICT_SAME] = "same",
 				    [VERDICT_UNKNOWN] = "unknown"};
 
+const char *report_json_verdict_word(enum statistics_verdict verdict)
+{
+	return words[verdict];
+}
+
 static json_t *make_comparison(const struct pair *pair, const struct verdict *verdict)
 {
 	const bool control = pair->kind == PAIR_CONTROL;

@@ -89,6 +89,22 @@ double statistics_trend(const double *values, size_t count);
 double statistics_shift(const double *a, size_t a_count, const double *b, size_t b_count,
 			double *ret_p);
 
+/**
+ * statistics_shift_interval() - the same with the exact interval that belongs to it
+ * @a:		Values of one
+ * @a_count:	1 or more
+ * @b:		Values of the other
+ * @b_count:	1 or more
+ *
+ * The ends are those pairwise ratios at which the Mann-Whitney test would just not see a difference:
+ * no distribution is assumed. Its coverage is 0, and its ends are the least and the greatest ratio,
+ * if there are too few values for 95 %.
+ *
+ * Return: interval; all of it is NAN without memory
+ */
+struct statistics_interval statistics_shift_interval(const double *a, size_t a_count,
+						     const double *b, size_t b_count);
+
 enum statistics_verdict {
 	VERDICT_FASTER = 0, /* the interval is above 1, and above the noise */
 	VERDICT_SLOWER,	    /* below */

@@ -60,7 +60,7 @@ static void common(const struct rounds *rounds, const struct pair *pair, char *b
 		       target);
 }
 
-static void format_interval(const struct statistics_interval *interval, char *buffer, size_t size)
+void verdict_interval_text(const struct statistics_interval *interval, char *buffer, size_t size)
 {
 	int digits = interval->high >= 99.95 ? 0 : interval->high >= 9.995 ? 1 : 2;
 
@@ -94,7 +94,7 @@ static void say_control(const struct rounds *rounds, const struct pair *pair,
 			       rounds->cells[pair->b].name, target, verdict->ratio.rounds);
 		return;
 	}
-	format_interval(ratio, interval, sizeof(interval));
+	verdict_interval_text(ratio, interval, sizeof(interval));
 	(void)snprintf(verdict->sentence, sizeof(verdict->sentence),
 		       "%s%s against itself: %s, noise %s%s", rounds->cells[pair->b].name, target,
 		       interval, units_share(noise, sizeof(noise), verdict->noise),
@@ -130,7 +130,7 @@ static void say_unknown(const struct rounds *rounds, const struct pair *pair,
 			"cannot tell %s from %s: there is no control that tells the noise (%s)",
 			side(pair, a), side(pair, b), work);
 	else {
-		format_interval(ratio, interval, sizeof(interval));
+		verdict_interval_text(ratio, interval, sizeof(interval));
 		(void)snprintf(text, size, "cannot tell %s from %s: %s, while the noise is %s (%s)",
 			       side(pair, a), side(pair, b), interval,
 			       units_share(noise, sizeof(noise), verdict->noise), work);
@@ -150,7 +150,7 @@ static void say_known(const struct rounds *rounds, const struct pair *pair, doub
 	char work[200];
 
 	common(rounds, pair, work, sizeof(work));
-	format_interval(&ratio, interval, sizeof(interval));
+	verdict_interval_text(&ratio, interval, sizeof(interval));
 	if (verdict->verdict == VERDICT_SAME)
 		(void)snprintf(verdict->sentence, sizeof(verdict->sentence),
 			       "no difference above %s between %s and %s: %s (%s)",

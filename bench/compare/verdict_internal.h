@@ -31,4 +31,12 @@ void verdict_sum_up(const struct rounds *rounds, struct verdicts *verdicts);
 const char *verdict_of_target(const struct rounds *rounds, const struct cell *cell, char *buffer,
 			      size_t size);
 
+/**
+ * verdict_interval_text() - "2.05x [2.03, 2.06]"
+ * @interval:	Interval of a ratio
+ * @buffer:	Set
+ * @size:	Bytes of @buffer
+ */
+void verdict_interval_text(const struct statistics_interval *interval, char *buffer, size_t size);
+
 #endif

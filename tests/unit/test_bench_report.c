@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "bench/compare/diff.h"
 #include "bench/compare/report.h"
 #include "compare_fixture.h"
 
@@ -381,20 +382,43 @@ static void check_page(const char *page, json_t *root)
 	assert_true(keys > 80);
 }
 
+/* Two runs with a cell and with facts of their own. */
+static void make_diff(struct diff *diff)
+{
+	static struct saved_cell cells[2];
+	static struct saved saved[2];
+
+	for (int i = 0; i < 2; i++) {
+		cells[i] = (struct saved_cell){
+			.name = "x", .target = "t", .p50_us = {1, 2}, .count = 2, .noise = 0.01};
+		saved[i] = (struct saved){.path = "f", .cells = &cells[i], .cell_count = 1};
+		(void)snprintf(saved[i].facts[0].name, sizeof(saved[i].facts[0].name), "fact %d",
+			       i);
+		saved[i].fact_count = 1;
+	}
+	assert_int_equal(diff_make(&saved[0], &saved[1], 0, diff), 0);
+}
+
 static void test_json_is_as_documented(void **state)
 {
+	static struct diff diff;
 	struct full *full = make_full();
-	char *text = write_report(report_json, &full->report);
 	char *page = read_page();
-	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	char *text;
+	json_t *root;
 
 	(void)state;
+	make_diff(&diff);
+	full->report.diff = &diff;
+	text = write_report(report_json, &full->report);
+	root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
 	check_keys(page, root);
 	check_page(page, root);
 	assert_int_equal(json_integer_value(json_object_get(root, "schema_version")),
 			 REPORT_SCHEMA_VERSION);
 	json_decref(root);
+	diff_done(&diff);
 	free(page);
 	free(text);
 	free_full(full);

@@ -191,6 +191,49 @@ static void test_shift(void **state)
 	assert_true(p > 0.3);
 }
 
+/* For 6 and 6 values the 6th smallest of 36 differences: 5 is the table's critical value of U. */
+static void test_shift_interval_exact(void **state)
+{
+	const double three[] = {1, 2, 3};
+	double a[6], ones[6];
+	struct statistics_interval interval;
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		a[i] = exp(i);
+		ones[i] = exp(10.0 * i);
+	}
+	interval = statistics_shift_interval(a, 6, ones, 6);
+	/* Differences i - 10 j: 6 smallest are -50 ... -45. */
+	CLOSE(log(interval.low), -45, 1e-9);
+	CLOSE(log(interval.high), 0, 1e-9);
+	CLOSE(interval.coverage, 1 - 2 * 19.0 / 924, 1e-9);
+	interval = statistics_shift_interval(three, 3, three, 3);
+	CLOSE(interval.coverage, 0, 0);
+	CLOSE(interval.low, 1.0 / 3, 1e-9);
+	CLOSE(interval.high, 3, 1e-9);
+}
+
+static void test_shift_interval_covers(void **state)
+{
+	struct rng rng = rng_seed(3);
+	unsigned int covered = 0;
+
+	(void)state;
+	for (int run = 0; run < 1000; run++) {
+		struct statistics_interval interval;
+		double a[15], b[31];
+
+		for (size_t i = 0; i < 15; i++)
+			a[i] = skewed(&rng, 3);
+		for (size_t i = 0; i < 31; i++)
+			b[i] = skewed(&rng, 2);
+		interval = statistics_shift_interval(a, 15, b, 31);
+		covered += interval.low <= 1.5 && 1.5 <= interval.high;
+	}
+	assert_in_range(covered, 930, 975);
+}
+
 static void test_shift_equal_values(void **state)
 {
 	const double ones[] = {1, 1, 1, 1};
@@ -266,6 +309,8 @@ int main(void)
 		cmocka_unit_test(test_bootstrap_repeats),
 		cmocka_unit_test(test_trend),
 		cmocka_unit_test(test_shift),
+		cmocka_unit_test(test_shift_interval_exact),
+		cmocka_unit_test(test_shift_interval_covers),
 		cmocka_unit_test(test_shift_equal_values),
 		cmocka_unit_test(test_judge),
 		cmocka_unit_test(test_judge_needs_intervals),
