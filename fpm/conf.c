@@ -206,6 +206,11 @@ static bool check_key(const struct conf_setting *setting, const char *name)
 	else if (setting->index == NULL && setting->key->index != NULL)
 		(void)snprintf(text, sizeof(text), "a name in brackets is missing: %s[%s]", name,
 			       setting->key->index);
+	else if (setting->key->array && (setting->index == NULL || *setting->index == '\0'))
+		return true;
+	else if (setting->key->array)
+		(void)snprintf(text, sizeof(text), "takes nothing in its brackets: %s[] = VALUE",
+			       name);
 	else if (setting->index != NULL && setting->key->index == NULL)
 		(void)snprintf(text, sizeof(text), "takes no name in brackets: %s = VALUE", name);
 	else

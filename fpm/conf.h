@@ -115,6 +115,9 @@ struct conf_php {
  * @php:		php_value[...] and its like, @php_count of them
  * @process_control_timeout_ms: Time that a worker has to leave before it is killed
  * @process_start_timeout_ms: Time that the template has to get ready
+ * @warmup:		warmup: "PATH[?QUERY]" of scripts that a new template runs first,
+ *			@warmup_count of them
+ * @warmup_timeout_ms:	warmup_timeout: time that each of them has
  * @argv:		program and its arguments, NULL-terminated; default { "php-cgi", NULL }
  * @spawn:		spawn
  */
@@ -158,6 +161,9 @@ struct conf_pool {
 	size_t php_count;
 	uint32_t process_control_timeout_ms;
 	uint32_t process_start_timeout_ms;
+	char **warmup;
+	size_t warmup_count;
+	uint32_t warmup_timeout_ms;
 	char **argv;
 	enum conf_spawn spawn;
 };

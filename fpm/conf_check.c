@@ -122,6 +122,22 @@ static void check_children_variable(struct conf_builder *builder,
 			"of workers; use pm.max_children");
 }
 
+/* What a script leaves in memory is of use only where workers share that. */
+static void check_warmup(struct conf_builder *builder, const struct conf_section *section)
+{
+	const struct conf_place *place = conf_place_find(section, "warmup", "");
+
+	if (place == NULL)
+		place = conf_place_find(section, "warmup", NULL);
+	if (place == NULL)
+		return;
+	if (section->pool->spawn == CONF_SPAWN_EXEC)
+		report_at(builder, place, CONF_ERROR,
+			  "is not accepted with spawn = exec, whose workers share no memory");
+	else if (conf_has_pipes(section->pool))
+		report_at(builder, place, CONF_ERROR, "is not accepted in a pool on pipes");
+}
+
 static bool is_own_group(gid_t gid)
 {
 	gid_t groups[IDENTITY_GROUPS_MAX];
@@ -279,6 +295,7 @@ void conf_check_pool(struct conf_builder *builder, struct conf_section *section,
 	check_children_variable(builder, section);
 	parse_listen(builder, section);
 	check_pipes(builder, section);
+	check_warmup(builder, section);
 	conf_check_peers(builder, section);
 	conf_check_limits(builder, section, rules);
 	if (conf_place_find(section, "process_control_timeout", NULL) == NULL)

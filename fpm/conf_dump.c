@@ -294,6 +294,9 @@ static void write_pool(FILE *out, const struct conf_pool *pool)
 	write_attributes(out, pool);
 	write_time(out, "process_control_timeout", pool->process_control_timeout_ms);
 	write_time(out, "process_start_timeout", pool->process_start_timeout_ms);
+	for (size_t i = 0; i < pool->warmup_count; i++)
+		write_text(out, DUMP_POOL, "warmup[]", pool->warmup[i]);
+	write_time(out, "warmup_timeout", pool->warmup_timeout_ms);
 	(void)fprintf(out, "clear_env = %s\n", pool->clear_env ? "yes" : "no");
 	write_lists(out, pool);
 }

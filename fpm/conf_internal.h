@@ -41,6 +41,7 @@
 #define CONF_LISTEN_MODE_DEFAULT	0660
 #define CONF_CONTROL_TIMEOUT_MS_DEFAULT 10000
 #define CONF_START_TIMEOUT_MS_DEFAULT	30000
+#define CONF_WARMUP_TIMEOUT_MS_DEFAULT	30000
 #define CONF_HEADER_TIMEOUT_MS_DEFAULT	60000
 #define CONF_PROGRAM_DEFAULT		"php-cgi"
 
@@ -64,6 +65,7 @@ struct conf_setting;
  * @scopes:	Where it may stand, of enum conf_scope
  * @index:	What stands in brackets behind it, for messages; NULL if it takes none
  * @list:	It may be given more than once
+ * @array:	Empty brackets may stand behind it
  * @words:	Its value is a list of words, and quotes are theirs
  * @set:	Checks and stores a value; reports what is wrong
  * @offset:	For simple setters: where the value goes in struct conf or struct conf_pool
@@ -76,6 +78,7 @@ struct conf_key {
 	enum conf_scope scopes;
 	const char *index;
 	bool list;
+	bool array;
 	bool words;
 	void (*set)(const struct conf_setting *setting);
 	size_t offset;
@@ -320,6 +323,7 @@ void conf_set_php_admin_value(const struct conf_setting *setting);
 void conf_set_php_flag(const struct conf_setting *setting);
 void conf_set_php_value(const struct conf_setting *setting);
 void conf_set_program(const struct conf_setting *setting);
+void conf_set_warmup(const struct conf_setting *setting);
 
 /**
  * conf_refuse() - report that a value is not accepted, and what is

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Setters of keys that collect several values: listen, env, PHP's settings, the program. */
 #include "conf_internal.h"
+#include "warmup_request.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -184,6 +185,35 @@ void conf_set_php_flag(const struct conf_setting *setting)
 void conf_set_php_admin_flag(const struct conf_setting *setting)
 {
 	add_php_flag(setting, true);
+}
+
+void conf_set_warmup(const struct conf_setting *setting)
+{
+	struct conf_pool *const pool = setting->section->pool;
+	const char *const value = setting->value;
+	char **list;
+
+	/* A path that ends in a slash names no script. */
+	if (*value != '/' || strcspn(value, "?") < 2 || value[strcspn(value, "?") - 1] == '/') {
+		conf_refuse(setting, "the absolute path of a script, with ?QUERY behind it or not");
+		return;
+	}
+	if (strlen(value) > WARMUP_TARGET_MAX) {
+		conf_report(setting->builder, CONF_ERROR, &setting->origin, setting->label,
+			    "is too long; accepted are " CONF_TEXT(WARMUP_TARGET_MAX) " bytes");
+		return;
+	}
+	list = reallocarray(pool->warmup, pool->warmup_count + 1, sizeof(*list));
+	if (list == NULL) {
+		conf_report_memory(setting->builder);
+		return;
+	}
+	pool->warmup = list;
+	list[pool->warmup_count] = strdup(value);
+	if (list[pool->warmup_count] == NULL)
+		conf_report_memory(setting->builder);
+	else
+		pool->warmup_count++;
 }
 
 void conf_argv_free(char **argv)

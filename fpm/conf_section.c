@@ -25,6 +25,9 @@ void conf_pool_free(struct conf_pool *pool)
 		free(pool->php[i].name);
 		free(pool->php[i].value);
 	}
+	for (size_t i = 0; i < pool->warmup_count; i++)
+		free(pool->warmup[i]);
+	free(pool->warmup);
 	conf_argv_free(pool->argv);
 	free(pool->listen);
 	free(pool->env);
@@ -64,6 +67,7 @@ static struct conf_pool *pool_new(const char *name, const struct conf_origin *or
 		.rescue = true,
 		.request_header_timeout_ms = CONF_HEADER_TIMEOUT_MS_DEFAULT,
 		.process_start_timeout_ms = CONF_START_TIMEOUT_MS_DEFAULT,
+		.warmup_timeout_ms = CONF_WARMUP_TIMEOUT_MS_DEFAULT,
 		.spawn = CONF_SPAWN_TEMPLATE,
 	};
 	pool->name = strdup(name);

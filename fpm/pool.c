@@ -12,6 +12,7 @@
 #include "program.h"
 #include "slot_worker.h"
 #include "template.h"
+#include "warmup.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,6 +63,48 @@ static void start_slots(struct pool *pool)
 
 /* The template */
 
+static void set_ready_timer(struct pool *pool)
+{
+	ev_timer_stop(pool->loop, &pool->ready_timer);
+	ev_timer_set(&pool->ready_timer, pool->conf->process_start_timeout_ms / 1000. + 1., 0.);
+	ev_timer_start(pool->loop, &pool->ready_timer);
+}
+
+static void end_warmup(struct pool *pool)
+{
+	warmup_free(pool->warmup);
+	pool->warmup = NULL;
+}
+
+static void warmup_over_cb(struct pool *pool, const char *why)
+{
+	end_warmup(pool);
+	if (why) {
+		fail(pool, why);
+		return;
+	}
+	if (pool->state == POOL_STARTING)
+		set_ready_timer(pool);
+	start_slots(pool);
+}
+
+/*
+ * A start goes on without a script that fails, as a site that is slow at first is better than none,
+ * and so does a template that takes another one's place. A reload has something to fall back on.
+ */
+static void warm_up(struct pool *pool)
+{
+	static const struct warmup_events events = {.over = warmup_over_cb};
+
+	if (pool->conf->warmup_count > 0)
+		pool->warmup = warmup_new(
+			pool, pool->state == POOL_STARTING && pool->lender_count > 0, &events);
+	if (!pool->warmup)
+		start_slots(pool);
+	else
+		ev_timer_stop(pool->loop, &pool->ready_timer);
+}
+
 static void template_ready_cb(void *data)
 {
 	struct pool *pool = data;
@@ -73,8 +116,8 @@ static void template_ready_cb(void *data)
 	if (pool->state == POOL_READY)
 		log_notice("pool %s: new template, pid %d", pool->conf->name,
 			   template_pid(pool->template));
-	start_slots(pool);
 	pool_stuck_renewed(pool);
+	warm_up(pool);
 }
 
 static void stopped(struct pool *pool)
@@ -104,6 +147,7 @@ static void template_ended_cb(void *data, const char *why)
 {
 	struct pool *pool = data;
 
+	end_warmup(pool);
 	template_free(pool->template);
 	pool->template = NULL;
 	if (pool->state == POOL_STARTING)
@@ -289,8 +333,7 @@ static int open_shared(struct pool *pool)
 void pool_start(struct pool *pool)
 {
 	pool->state = POOL_STARTING;
-	ev_timer_set(&pool->ready_timer, pool->conf->process_start_timeout_ms / 1000. + 1., 0.);
-	ev_timer_start(pool->loop, &pool->ready_timer);
+	set_ready_timer(pool);
 	if (pool->conf->spawn == CONF_SPAWN_TEMPLATE)
 		start_template(pool);
 	else
@@ -304,6 +347,7 @@ void pool_stop(struct pool *pool)
 	pool->state = POOL_STOPPING;
 	ev_timer_stop(pool->loop, &pool->ready_timer);
 	ev_timer_stop(pool->loop, &pool->template_timer);
+	end_warmup(pool);
 	pool_stuck_done(pool);
 	/* One that is not ready yet has no loop that could be asked to leave. */
 	if (pool->template && !template_is_ready(pool->template))
@@ -491,6 +535,7 @@ void pool_free(struct pool *pool)
 		return;
 	ev_timer_stop(pool->loop, &pool->template_timer);
 	ev_timer_stop(pool->loop, &pool->ready_timer);
+	end_warmup(pool);
 	pool_stuck_done(pool);
 	pool_limits_stop(pool);
 	for (unsigned int i = 0; pool->slots && i < pool->conf->max_children; i++)

@@ -21,6 +21,7 @@ struct conf_pool;
 struct pool_events;
 struct pool_start;
 struct template;
+struct warmup;
 struct template_events;
 
 enum pool_state {
@@ -53,6 +54,7 @@ enum pool_state {
  * @fresh:		Where workers that go busy pass new connections on to idle ones: in, out
  * @peers:		Sealed memfd of who may connect, -1 in exec mode
  * @template:		Present template, NULL in exec mode and while there is none
+ * @warmup:		While scripts are run in it that it is to remember, else NULL
  * @template_serial:	Number of templates started so far
  * @template_respawn:	Memory of their back-off
  * @template_timer:	Runs while the next one waits
@@ -88,6 +90,7 @@ struct pool {
 	int fresh[2];
 	int peers;
 	struct template *template;
+	struct warmup *warmup;
 	unsigned int template_serial;
 	struct respawn template_respawn;
 	ev_timer template_timer;

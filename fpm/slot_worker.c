@@ -194,6 +194,7 @@ static enum abi_rescue rescue_mode(const struct conf_pool *conf)
 static int start_from_template(struct slot_worker *w, const struct slot_worker_start *start,
 			       int output)
 {
+	const int *fresh = start->fresh ? start->fresh : w->pool->fresh;
 	int lifeline[2];
 	int result = -E2BIG;
 
@@ -216,18 +217,20 @@ static int start_from_template(struct slot_worker *w, const struct slot_worker_s
 	w->ticket.score = w->score;
 	w->ticket.scores = w->pool->board.count;
 	w->ticket.spawned = spawned_cb;
-	w->ticket.max_requests = (uint32_t)with_jitter(w->pool->conf->max_requests,
-						       w->pool->conf->max_requests_jitter);
+	if (!start->fresh) {
+		w->ticket.max_requests = (uint32_t)with_jitter(w->pool->conf->max_requests,
+							       w->pool->conf->max_requests_jitter);
+		w->ticket.rescue = rescue_mode(w->pool->conf);
+	}
 	w->ticket.header_timeout_ms = w->pool->conf->request_header_timeout_ms;
 	w->ticket.keepalive_timeout_ms = w->pool->conf->keepalive_timeout_ms;
 	w->ticket.pipes = conf_has_pipes(w->pool->conf);
-	w->ticket.rescue = rescue_mode(w->pool->conf);
 	w->ticket.fds[ABI_SPAWN_FD_OUTPUT] = output;
 	w->ticket.fds[ABI_SPAWN_FD_LIFELINE] = lifeline[0];
 	w->ticket.fds[ABI_SPAWN_FD_SCOREBOARD] = w->pool->board.fd;
 	w->ticket.fds[ABI_SPAWN_FD_ATTENTION] = w->pool->attention.fd;
-	w->ticket.fds[ABI_SPAWN_FD_FRESH_IN] = w->pool->fresh[0];
-	w->ticket.fds[ABI_SPAWN_FD_FRESH_OUT] = w->pool->fresh[1];
+	w->ticket.fds[ABI_SPAWN_FD_FRESH_IN] = fresh[0];
+	w->ticket.fds[ABI_SPAWN_FD_FRESH_OUT] = fresh[1];
 	w->ticket.fds[ABI_SPAWN_FD_PEERS] = w->pool->peers;
 	w->ticket.fds[ABI_SPAWN_FD_HANDOFF_IN] = start->handoff[0];
 	w->ticket.fds[ABI_SPAWN_FD_HANDOFF_OUT] = start->handoff[1];

@@ -32,6 +32,8 @@ struct slot_worker_events {
  * @handoff:	The slot's pair of sockets for connections: where they arrive, where they go
  * @listeners:	Listening sockets
  * @listener_count: Entries of @listeners
+ * @fresh:	A pair of sockets in place of the pool's, for one that serves none of the pool's
+ *		clients and has no request limit; NULL for a slot's worker
  */
 struct slot_worker_start {
 	struct pool *pool;
@@ -39,6 +41,7 @@ struct slot_worker_start {
 	const int *handoff;
 	const int *listeners;
 	unsigned int listener_count;
+	const int *fresh;
 };
 
 /**

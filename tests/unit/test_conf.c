@@ -64,6 +64,8 @@ static void test_defaults(void **state)
 	assert_int_equal(pool->php_count, 0);
 	assert_int_equal(pool->process_control_timeout_ms, 10000);
 	assert_int_equal(pool->process_start_timeout_ms, 30000);
+	assert_int_equal(pool->warmup_count, 0);
+	assert_int_equal(pool->warmup_timeout_ms, 30000);
 	assert_string_equal(pool->argv[0], "php-cgi");
 	assert_null(pool->argv[1]);
 	assert_int_equal(pool->spawn, CONF_SPAWN_TEMPLATE);

@@ -325,6 +325,7 @@ static void test_dump(void **state)
 				  "; rlimit_nproc: as berth has\n"
 				  "process_control_timeout = 10s\n"
 				  "process_start_timeout = 30s\n"
+				  "warmup_timeout = 30s\n"
 				  "clear_env = yes\n"
 				  "php_value[a] = 1\n");
 	free(text);
@@ -386,6 +387,7 @@ static void test_dump_of_all(void **state)
 		   "listen.mode = 7\nuser = daemon\ngroup = 3\npm.max_children = 3\n"
 		   "chdir = \"/srv/$$pool $pool\"\nclear_env = off\n"
 		   "process_control_timeout = 0\nprocess_start_timeout = 90s\n"
+		   "warmup[] = \"/a b.php?x=$$pool;\"\nwarmup = /$pool/b\nwarmup_timeout = 5ms\n"
 		   "listen.allowed_clients = 10.0.0.0/8,::ffff:10.0.0.0/104, ::1 ,::/1\n"
 		   "listen.allowed_uids = \t root , 7,daemon\n"
 		   "pm.max_worker_memory = 128M\npm.max_worker_memory_jitter = 1025\n"
