@@ -92,19 +92,6 @@ for spawn in template exec; do
 	wait "$CLIENT"
 done
 
-# A signal that has no meaning.
-pool_conf
-start
-before=$(workers)
-kill -USR2 "$MANAGER"
-number=$(kill -l USR2)
-ignored() { grep -q "signal $number has no meaning here, ignored" "$LOG"; }
-check "SIGUSR2 is answered in the log" until_true 10 ignored
-check "after them: serves" test -n "$(get "$T/www-1.sock" "$pid")"
-equal "after them: the same workers" "$(workers)" "$before"
-berth_stop
-ended "after them"
-
 # While the template still loads: before it and its workers could be asked for anything.
 pool_conf "env[MARK] = $T/marks/loading"
 sed -i "s|^program = .*|& -d opcache.enable=1 -d 'opcache.preload=$preload'|" "$T/berth.conf"

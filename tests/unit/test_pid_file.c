@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -179,6 +180,35 @@ static void test_killed(void **state)
 	pid_file_free(must_have());
 }
 
+/* Called in place of flock(); at the call that is chosen something happens first. */
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+static int calls_left;
+static struct pid_file *faster;
+
+int __wrap_flock(int fd, int operation)
+{
+	if (calls_left > 0 && --calls_left == 0) {
+		(void)unlink(path);
+		faster = must_have();
+	}
+	return __real_flock(fd, operation);
+}
+
+/* Between the look at a stale file and its lock somebody else has replaced it. */
+static void test_overtaken(void **state)
+{
+	(void)state;
+	put("1\n");
+	/* The first is for the new file, the second for the one that is there. */
+	calls_left = 2;
+	refused(-EBUSY, "berth runs already");
+	assert_int_equal(calls_left, 0);
+	pid_file_free(faster);
+	assert_null(content());
+}
+
 /* Many at once over a stale file: at any time one has it. */
 static void test_crowd(void **state)
 {
@@ -225,6 +255,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_odd_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_ours, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_overtaken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
 	};
 
