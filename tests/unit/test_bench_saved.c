@@ -27,7 +27,7 @@ static int make_paths(void **state)
 	for (int i = 0; i < 2; i++) {
 		int fd;
 
-		(void)strcpy(path[i], "/tmp/test_bench_diff.XXXXXX");
+		(void)strcpy(path[i], "/tmp/test_bench_saved.XXXXXX");
 		fd = mkstemp(path[i]);
 		assert_true(fd != -1);
 		(void)close(fd);
