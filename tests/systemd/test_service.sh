@@ -97,6 +97,26 @@ systemctl stop berth
 equal "after a stop" "$(prop berth ActiveState)" inactive
 check "no process is left" gone_pids berth.service
 
+# A manager that is killed takes neither workers nor their temporary files along.
+slow=$(site slow.php "<?php
+touch('$SITE/begun');
+while (!file_exists('$SITE/go')) { usleep(10000); clearstatcache(); }
+echo @file_put_contents('/tmp/x', 'x') ? 'finished' : 'without its /tmp';")
+chmod 777 "$SITE"
+systemctl start berth || { explain berth; die "it does not start"; }
+get /run/berth/www-1.sock "$slow" >"$T/answer" &
+until_true 10 test -e "$SITE/begun" || fail "the script does not begin"
+before=$(prop berth NRestarts)
+kill -KILL "$(prop berth MainPID)"
+started_again() { [ "$(prop berth NRestarts)" -gt "$before" ] && prop_is berth SubState running; }
+until_true 20 started_again || { explain berth; fail "it is not started again"; }
+touch "$SITE/go"
+wait $!
+equal "what runs when the manager is killed" "$(cat "$T/answer")" finished
+check "the next one answers" test -n "$(get /run/berth/www-2.sock "$pid")"
+systemctl stop berth
+equal "its temporary files go when it stops" "$(prop berth-tmp ActiveState)" inactive
+
 # The journal has priorities.
 pools 1
 systemctl start berth
