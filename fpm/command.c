@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include "conf.h"
+#include "upstream.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -14,7 +15,7 @@
 
 #define POOL_NAME_DEFAULT "www"
 #define WRITTEN_BYTES	  32 /* the longest option, its dashes and a NUL */
-#define VERBS		  "accepted are run, check, status, reload, upgrade, stop, help and version"
+#define VERBS		  "accepted are run, check, upstream, status, reload, upgrade, stop, help and version"
 #define OPTIONS                                                                              \
 	"accepted are -c FILE, -R, --listen, --children, --user, --group, --spawn, --name, " \
 	"-o KEY=VALUE, and -- PROGRAM at the end"
@@ -293,13 +294,13 @@ static int find_verb(const char *word, enum command_verb *ret_verb)
 		const char *word;
 		enum command_verb verb;
 	} verbs[] = {
-		{"run", COMMAND_RUN},	      {"check", COMMAND_CHECK},
-		{"prove", COMMAND_PROVE},     {"upgrade", COMMAND_UPGRADE},
-		{"status", COMMAND_STATUS},   {"reload", COMMAND_RELOAD},
-		{"stop", COMMAND_STOP},	      {"help", COMMAND_HELP},
-		{"--help", COMMAND_HELP},     {"-h", COMMAND_HELP},
-		{"version", COMMAND_VERSION}, {"--version", COMMAND_VERSION},
-		{"-V", COMMAND_VERSION},
+		{"run", COMMAND_RUN},		{"check", COMMAND_CHECK},
+		{"prove", COMMAND_PROVE},	{"upstream", COMMAND_UPSTREAM},
+		{"upgrade", COMMAND_UPGRADE},	{"status", COMMAND_STATUS},
+		{"reload", COMMAND_RELOAD},	{"stop", COMMAND_STOP},
+		{"help", COMMAND_HELP},		{"--help", COMMAND_HELP},
+		{"-h", COMMAND_HELP},		{"version", COMMAND_VERSION},
+		{"--version", COMMAND_VERSION}, {"-V", COMMAND_VERSION},
 	};
 
 	for (size_t i = 0; i < COUNT(verbs); i++) {
@@ -309,6 +310,18 @@ static int find_verb(const char *word, enum command_verb *ret_verb)
 		}
 	}
 	return -EINVAL;
+}
+
+/* The words behind "upstream": the web server and maybe the pool. */
+static void take_words(struct scan *scan, struct command *ret_command)
+{
+	const char **const words[] = {&ret_command->server, &ret_command->pool};
+
+	for (size_t i = 0; i < COUNT(words) && scan->argc > 1 && scan->argv[1][0] != '-'; i++) {
+		*words[i] = scan->argv[1];
+		scan->argv++;
+		scan->argc--;
+	}
 }
 
 int command_parse(int argc, char *argv[], struct conf_builder *builder, struct command *ret_command,
@@ -335,11 +348,15 @@ int command_parse(int argc, char *argv[], struct conf_builder *builder, struct c
 		*ret_command = command;
 		return 0;
 	}
-	if (command.verb == COMMAND_RUN || command.verb == COMMAND_CHECK ||
-	    command.verb == COMMAND_PROVE)
+	if (command.verb == COMMAND_UPSTREAM)
+		take_words(&scan, &command);
+	if (command.verb >= COMMAND_RUN)
 		r = parse_options(&scan, &command);
 	else if (argc > 2)
 		r = fail(&scan, "%.64s: unexpected; %s takes no arguments", argv[2], argv[1]);
+	if (r == 0 && command.verb == COMMAND_UPSTREAM && command.server == NULL)
+		r = fail(&scan,
+			 "upstream: the web server is missing; accepted are " UPSTREAM_SERVERS);
 	if (r == 0)
 		*ret_command = command;
 	return r;
@@ -353,13 +370,16 @@ void command_help(FILE *out)
 		"                 [--user USER] [--group GROUP] [--spawn template|exec]\n"
 		"                 [--name POOL] [-o KEY=VALUE]... [-R] [-- PROGRAM [ARG...]]\n"
 		"       berth check, with the same options\n"
+		"       berth upstream SERVER [POOL] [-c FILE]\n"
 		"       berth status [--json] [-c FILE | --control SOCKET]\n"
 		"       berth reload [POOL] [-c FILE | --control SOCKET]\n"
 		"       berth upgrade | stop [-c FILE | --control SOCKET]\n"
 		"       berth help\n"
 		"       berth version\n"
 		"\n"
-		"run runs the pools, check only says whether it could. The others talk to a berth\n"
+		"run runs the pools, check only says whether it could. upstream prints what a web\n"
+		"server (nginx, haproxy, lighttpd, apache, caddy) needs. The others talk to a "
+		"berth\n"
 		"that runs: what it does; new configuration and code, of all pools or of one,\n"
 		"waiting until all is in place; the berth that is installed now in its place;\n"
 		"end, waiting for that.\n"

@@ -22,7 +22,8 @@ enum command_verb {
 	COMMAND_VERSION,
 	COMMAND_RUN,
 	COMMAND_CHECK,
-	COMMAND_PROVE, /* what a manager asks the program that is to go on in its place */
+	COMMAND_PROVE,	  /* what a manager asks the program that is to go on in its place */
+	COMMAND_UPSTREAM, /* print what a web server is to be told */
 	/* these are requests to a running berth, see control_client.h */
 	COMMAND_STATUS,
 	COMMAND_RELOAD,
@@ -34,11 +35,15 @@ enum command_verb {
  * struct command - what the command line asks for
  * @verb:	What to do
  * @conf_path:	Configuration file, NULL if the pool is given by options
+ * @server:	UPSTREAM: name of the web server
+ * @pool:	UPSTREAM: name of the pool, NULL = the only one
  * @allow_root:	-R: workers may run as root
  */
 struct command {
 	enum command_verb verb;
 	const char *conf_path;
+	const char *server;
+	const char *pool;
 	bool allow_root;
 };
 

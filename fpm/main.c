@@ -11,6 +11,7 @@
 #include "log.h"
 #include "manager.h"
 #include "state.h"
+#include "upstream.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -92,6 +93,7 @@ static int read_all(const struct invocation *invocation, conf_report_fn report_l
 		report_line(NULL, CONF_ERROR, error);
 		status = COMMAND_EXIT_USAGE;
 	} else if (ret_command->verb == COMMAND_CHECK || ret_command->verb == COMMAND_PROVE ||
+		   ret_command->verb == COMMAND_UPSTREAM ||
 		   (ret_command->verb == COMMAND_RUN && invocation->state == -1)) {
 		const struct conf_rules rules = {.euid = geteuid(),
 						 .allow_root = ret_command->allow_root};
@@ -208,6 +210,20 @@ static int check(struct conf *conf)
 	return fflush(stdout) == 0 ? COMMAND_EXIT_OK : COMMAND_EXIT_SYSTEM;
 }
 
+static int upstream(struct conf *conf, const struct command *command)
+{
+	char error[512];
+	int result =
+		upstream_write(conf, command->server, command->pool, stdout, error, sizeof(error));
+
+	conf_free(conf);
+	if (result < 0) {
+		report(NULL, CONF_ERROR, error);
+		return COMMAND_EXIT_USAGE;
+	}
+	return fflush(stdout) == 0 ? COMMAND_EXIT_OK : COMMAND_EXIT_SYSTEM;
+}
+
 int main(int argc, char *argv[])
 {
 	struct invocation invocation = {argc, argv, adopt_descriptor()};
@@ -226,6 +242,8 @@ int main(int argc, char *argv[])
 		return prove(conf, &invocation, &command);
 	case COMMAND_CHECK:
 		return check(conf);
+	case COMMAND_UPSTREAM:
+		return upstream(conf, &command);
 	case COMMAND_VERSION:
 		(void)puts("berth " BERTH_VERSION);
 		break;

@@ -83,6 +83,9 @@ static void test_verbs(void **state)
 		{{"-V"}, COMMAND_VERSION},
 		{{"run"}, COMMAND_RUN},
 		{{"check"}, COMMAND_CHECK},
+		{{"upstream", "nginx"}, COMMAND_UPSTREAM},
+		{{"upstream", "nginx", "www"}, COMMAND_UPSTREAM},
+		{{"upstream", "-h"}, COMMAND_HELP},
 		{{"run", "-h"}, COMMAND_HELP},
 		{{"check", "--help"}, COMMAND_HELP},
 		{{"run", "-c", "x", "-Rh"}, COMMAND_HELP},
@@ -100,6 +103,20 @@ static void test_verbs(void **state)
 		assert_string_equal(parsed.said, "");
 		done(&parsed);
 	}
+}
+
+static void test_upstream_words(void **state)
+{
+	const char *words[] = {"upstream", "apache", "shop", "-c", "x", NULL};
+	struct parsed parsed;
+
+	(void)state;
+	parse(&parsed, words);
+	assert_int_equal(parsed.status, 0);
+	assert_string_equal(parsed.command.server, "apache");
+	assert_string_equal(parsed.command.pool, "shop");
+	assert_string_equal(parsed.command.conf_path, "x");
+	done(&parsed);
 }
 
 static void test_file(void **state)
