@@ -96,7 +96,9 @@ static int read_all(const struct invocation *invocation, conf_report_fn report_l
 		   ret_command->verb == COMMAND_UPSTREAM ||
 		   (ret_command->verb == COMMAND_RUN && invocation->state == -1)) {
 		const struct conf_rules rules = {.euid = geteuid(),
-						 .allow_root = ret_command->allow_root};
+						 .allow_root =
+							 ret_command->allow_root ||
+							 ret_command->verb == COMMAND_UPSTREAM};
 
 		if (ret_command->conf_path)
 			conf_builder_read(builder, ret_command->conf_path);

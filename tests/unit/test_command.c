@@ -228,7 +228,7 @@ static void test_pool_defaults(void **state)
 #define ACCEPTED                                                                               \
 	"; accepted are -c FILE, -R, --listen, --children, --user, --group, --spawn, --name, " \
 	"-o KEY=VALUE, and -- PROGRAM at the end"
-#define VERBS "; accepted are run, check, status, reload, upgrade, stop, help and version"
+#define VERBS "; accepted are run, check, upstream, status, reload, upgrade, stop, help and version"
 
 static void test_usage_errors(void **state)
 {
@@ -429,10 +429,11 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verbs),	     cmocka_unit_test(test_file),
-		cmocka_unit_test(test_pool),	     cmocka_unit_test(test_pool_defaults),
-		cmocka_unit_test(test_usage_errors), cmocka_unit_test(test_value_errors),
-		cmocka_unit_test(test_small_buffer), cmocka_unit_test(test_help),
+		cmocka_unit_test(test_verbs),	       cmocka_unit_test(test_file),
+		cmocka_unit_test(test_upstream_words), cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_pool_defaults),  cmocka_unit_test(test_usage_errors),
+		cmocka_unit_test(test_value_errors),   cmocka_unit_test(test_small_buffer),
+		cmocka_unit_test(test_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
