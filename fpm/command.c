@@ -380,7 +380,7 @@ void command_help(FILE *out)
 		"run runs the pools, check only says whether it could. upstream prints what a web\n"
 		"server (nginx, haproxy, lighttpd, apache, caddy) needs. The others talk to a "
 		"berth\n"
-		"that runs: what it does; new configuration and code, of all pools or of one,\n"
+		"berth that runs: what it does; new configuration and code, of all pools or of one,\n"
 		"waiting until all is in place; the berth that is installed now in its place;\n"
 		"end, waiting for that.\n"
 		"\n"
