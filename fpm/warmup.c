@@ -258,8 +258,11 @@ static const struct slot_worker_events worker_events = {
 
 static int start_process(struct warmup *w)
 {
-	const struct slot_worker_start start = {
-		.pool = w->pool, .handoff = w->handoff, .fresh = w->fresh};
+	static const int no_listener[] = {-1};
+	const struct slot_worker_start start = {.pool = w->pool,
+						.handoff = w->handoff,
+						.listeners = no_listener,
+						.fresh = w->fresh};
 
 	return slot_worker_new(&start, &worker_events, w, &w->worker);
 }
