@@ -72,6 +72,9 @@ static void append(struct output *o, const char *data, size_t len)
 {
 	if (o->len + len > OUTPUT_LINE_MAX)
 		emit_partial(o);
+	/* Nothing may be at no address, which memcpy() does not take. */
+	if (len == 0)
+		return;
 	if (o->len + len > o->size) {
 		size_t want = o->len + len < 512 ? 512 : (o->len + len) * 2;
 		char *grown = realloc(o->line, want);
