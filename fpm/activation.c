@@ -135,16 +135,25 @@ static bool same_kind(const struct address_socket *a, const struct address_socke
 	return (a->addr.sa.sa_family == AF_UNIX) == (b->addr.sa.sa_family == AF_UNIX);
 }
 
+static struct passed *find_by_name(const struct address_socket *address, const char *name)
+{
+	struct passed *p = passed.list;
+
+	for (size_t left = p ? passed.count : 0; left > 0; left--, p++)
+		if (!p->claimed && !p->reserved && strcmp(p->name, name) == 0 &&
+		    same_kind(&p->address, address))
+			return p;
+	return NULL;
+}
+
 int activation_claim(const struct address_socket *address, const char *pool)
 {
-	struct passed *p = address->pipe ? NULL : find(address);
+	struct passed *p = NULL;
 
-	for (size_t i = 0; !p && !address->pipe && i < passed.count; i++) {
-		struct passed *candidate = &passed.list[i];
-
-		if (!candidate->claimed && !candidate->reserved &&
-		    strcmp(candidate->name, pool) == 0 && same_kind(&candidate->address, address))
-			p = candidate;
+	if (!address->pipe) {
+		p = find(address);
+		if (!p)
+			p = find_by_name(address, pool);
 	}
 	if (!p || p->claimed)
 		return -1;
