@@ -120,7 +120,7 @@ static void deadline_cb(struct ev_loop *loop, ev_timer *timer, int revents)
 		set_deadline(w);
 		return;
 	}
-	if (w->leaving == LEAVING_OVERTIME && since == w->overtime_since) {
+	if (w->leaving == LEAVING_OVERTIME && since != 0 && since == w->overtime_since) {
 		kill_overtime(w);
 		return;
 	}
@@ -348,15 +348,17 @@ void slot_worker_terminate(struct slot_worker *worker)
 {
 	struct slot_worker *w = worker;
 	const struct abi_score score = scoreboard_read(&w->pool->board, w->score);
+	uint64_t since = slot_worker_busy_since(w);
 
-	if (w->leaving == LEAVING_OVERTIME || w->killed)
+	/* It may have ended by itself meanwhile. */
+	if (since == 0 || w->leaving == LEAVING_OVERTIME || w->killed)
 		return;
 	log_warning("pool %s slot %u pid %d: request takes longer than request_terminate_timeout "
 		    "(%.1f s), ended: %s %s (%s)",
 		    w->pool->conf->name, w->slot_number, w->process.pid,
 		    w->pool->conf->request_terminate_timeout_ms / 1000., score.method, score.uri,
 		    score.script);
-	w->overtime_since = slot_worker_busy_since(w);
+	w->overtime_since = since;
 	ask(w, LEAVING_OVERTIME);
 	(void)process_signal(&w->process, SIGTERM);
 }
