@@ -23,6 +23,16 @@ writes=$(stuck writes 'for (;;) echo str_repeat("x", 65536);')
 pool_conf "request_terminate_timeout = 400ms"
 berth_start
 
+# While all idle, nobody wakes up. That comes first: after a kill in the middle of a request the manager
+# looks now and then whether others wait for a lock.
+switches() { awk '/^voluntary/ { print $2 }' "/proc/$1/status"; }
+rests() { local n; n=$(switches "$MANAGER"); sleep 0.5; [ "$n" = "$(switches "$MANAGER")" ]; }
+get "$T/www-1.sock" "$pid" >"$T/null"
+check "the manager comes to rest" until_true 20 rests
+before=$(switches "$MANAGER")
+sleep 3
+equal "wake-ups of the idle manager in 3 s" "$(($(switches "$MANAGER") - before))" 0
+
 # ended NAME SCRIPT TEXT KILLED: the one client gets an end, the worker is another one, the log says why.
 ended() {
 	local name=$1 before after
@@ -64,14 +74,6 @@ tell half send params >"$T/null"
 sleep 1.5 # three times the limit is the point
 equal "kept: the same worker" "$(tell kept ask)" "answered 3, wrong 0, failed 0: $before"
 release half
-
-# While all idle, nobody wakes up.
-switches() { awk '/^voluntary/ { print $2 }' "/proc/$1/status"; }
-rests() { local n; n=$(switches "$MANAGER"); sleep 0.5; [ "$n" = "$(switches "$MANAGER")" ]; }
-check "the manager comes to rest" until_true 20 rests
-before=$(switches "$MANAGER")
-sleep 3
-equal "wake-ups of the idle manager in 3 s" "$(($(switches "$MANAGER") - before))" 0
 
 # Others on the same worker, kept and parked, go on with its successor: with each sort of end.
 parked() { # TEXT SOCKET
