@@ -14,18 +14,30 @@
 /* The loop, the log, templates, what scripts left behind, descriptors on their way. */
 #define PER_MANAGER (64 + OUTPUT_RELEASED_MAX)
 
-static rlim_t pool_need(const struct conf_pool *pool)
-{
-	rlim_t need = (rlim_t)pool->max_children * PER_SLOT + 8;
+/* A template's pidfd, control socket and output, and what its workers share. */
+#define STORED_BY_POOL	  8
+/* A worker's output, lifeline and pidfd, and the slot's pair of sockets. */
+#define STORED_BY_SLOT	  (3 + 2)
+/* Control socket, log, the state and the one that follows it, what scripts left behind. */
+#define STORED_BY_MANAGER (4 + OUTPUT_RELEASED_MAX)
 
-	/* A name may stand for several addresses, almost always two. */
+static rlim_t sockets(const struct conf_pool *pool)
+{
+	rlim_t count = 0;
+
+	/* A name may stand for several addresses, almost always two; pipes are two as well. */
 	for (size_t i = 0; i < pool->listen_count; i++) {
 		const struct address *a = &pool->listen[i].address;
-		rlim_t sockets = a->kind == ADDRESS_INET ? 2 : 1;
+		rlim_t each = a->kind == ADDRESS_INET || a->kind == ADDRESS_PIPE ? 2 : 1;
 
-		need += sockets * (a->per_slot ? pool->max_children : 1);
+		count += each * (a->per_slot ? pool->max_children : 1);
 	}
-	return need;
+	return count;
+}
+
+static rlim_t pool_need(const struct conf_pool *pool)
+{
+	return (rlim_t)pool->max_children * PER_SLOT + 8 + sockets(pool);
 }
 
 static rlim_t conf_need(const struct conf *conf, unsigned long *slots)
@@ -37,6 +49,15 @@ static rlim_t conf_need(const struct conf *conf, unsigned long *slots)
 		*slots += pool->max_children;
 	}
 	return need;
+}
+
+unsigned long limits_stored(const struct conf *conf)
+{
+	rlim_t need = STORED_BY_MANAGER;
+
+	for (const struct conf_pool *pool = conf->pools; pool; pool = pool->next)
+		need += STORED_BY_POOL + pool->max_children * STORED_BY_SLOT + sockets(pool);
+	return (unsigned long)need;
 }
 
 int limits_raise(const struct conf *conf, const struct conf *also, struct rlimit *ret_original,

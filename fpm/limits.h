@@ -21,4 +21,12 @@ struct conf;
 int limits_raise(const struct conf *conf, const struct conf *also, struct rlimit *ret_original,
 		 char *error, size_t size);
 
+/**
+ * limits_stored() - how many descriptors a configuration leaves to a next manager
+ * @conf:	Configuration
+ *
+ * Return: number, as FileDescriptorStoreMax= has to be at least
+ */
+unsigned long limits_stored(const struct conf *conf);
+
 #endif

@@ -11,6 +11,7 @@
 #include "log.h"
 #include "manager.h"
 #include "state.h"
+#include "store.h"
 #include "upstream.h"
 
 #include <fcntl.h>
@@ -46,7 +47,8 @@ static void open_standard_descriptors(void)
 struct invocation {
 	int argc;
 	char **argv;
-	int state; /* what another manager has left, -1 = nothing */
+	int state;    /* what another manager has left, -1 = nothing */
+	bool revived; /* and it died: systemd has kept it */
 };
 
 /* Keeps the first error for whoever asked for the reload. */
@@ -124,8 +126,10 @@ static struct conf *load(void *data, char *error, size_t size)
 
 static int start(struct conf *conf, struct invocation *invocation, struct state *state)
 {
-	const struct manager_start given = {
-		.load = load, .data = invocation, .argv = invocation->argv};
+	const struct manager_start given = {.load = load,
+					    .data = invocation,
+					    .argv = invocation->argv,
+					    .revived = invocation->revived};
 
 	return manager_run(conf, &given, state);
 }
@@ -153,11 +157,42 @@ static int read_state(const struct invocation *invocation, const struct command 
 	char error[1024] = "there is none";
 
 	if (invocation->state != -1 &&
-	    adopt_read(invocation->state, &rules, ret_state, ret_conf, error, sizeof(error)) == 0)
-		return 0;
+	    adopt_read(invocation->state, &rules, ret_state, ret_conf, error, sizeof(error)) == 0) {
+		if (!invocation->revived || store_resolve(ret_state, error, sizeof(error)) == 0)
+			return 0;
+		conf_free(*ret_conf);
+		state_release(ret_state);
+	}
 	(void)fprintf(stderr, "berth %s: the state of the manager that runs does not fit: %s\n",
 		      BERTH_VERSION, error);
 	return -1;
+}
+
+/* Takes the configuration over. */
+static int run(struct conf *conf, struct invocation *invocation)
+{
+	int status;
+
+	if (conf->daemonize && daemonize(&status)) {
+		conf_free(conf);
+		return status;
+	}
+	status = serve(conf, invocation);
+	daemonize_ended(status);
+	return status;
+}
+
+/* What systemd has kept is of no use: those that depend on it end with it. */
+static int start_afresh(struct invocation *invocation)
+{
+	struct command command;
+	struct conf *conf;
+	int status;
+
+	store_discard();
+	invocation->revived = false;
+	status = read_all(invocation, report, &command, &conf);
+	return status == COMMAND_EXIT_OK ? run(conf, invocation) : status;
 }
 
 /* Goes on where another manager has left. */
@@ -165,12 +200,13 @@ static int resume(struct invocation *invocation, const struct command *command)
 {
 	struct state state;
 	struct conf *conf;
-	int status;
+	int result, status;
 
-	if (read_state(invocation, command, &state, &conf) < 0)
-		return COMMAND_EXIT_SYSTEM;
+	result = read_state(invocation, command, &state, &conf);
 	(void)close(invocation->state);
 	invocation->state = -1;
+	if (result < 0)
+		return invocation->revived ? start_afresh(invocation) : COMMAND_EXIT_SYSTEM;
 	status = start(conf, invocation, &state);
 	state_release(&state);
 	return status;
@@ -189,19 +225,6 @@ static int prove(struct conf *conf, const struct invocation *invocation,
 	conf_free(running);
 	state_release(&state);
 	return COMMAND_EXIT_OK;
-}
-
-static int run(struct conf *conf, struct invocation *invocation)
-{
-	int status;
-
-	if (conf->daemonize && daemonize(&status)) {
-		conf_free(conf);
-		return status;
-	}
-	status = serve(conf, invocation);
-	daemonize_ended(status);
-	return status;
 }
 
 static int check(struct conf *conf)
@@ -228,12 +251,16 @@ static int upstream(struct conf *conf, const struct command *command)
 
 int main(int argc, char *argv[])
 {
-	struct invocation invocation = {argc, argv, adopt_descriptor()};
+	struct invocation invocation = {.argc = argc, .argv = argv, .state = adopt_descriptor()};
 	struct command command;
 	struct conf *conf;
 	int status;
 
 	open_standard_descriptors();
+	if (invocation.state == -1) {
+		invocation.state = store_inherit();
+		invocation.revived = invocation.state != -1;
+	}
 	status = read_all(&invocation, report, &command, &conf);
 	if (status != COMMAND_EXIT_OK)
 		return status;

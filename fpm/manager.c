@@ -18,6 +18,7 @@
 #include "process.h"
 #include "program.h"
 #include "state.h"
+#include "store.h"
 #include "strays.h"
 
 #include <errno.h>
@@ -62,12 +63,13 @@ static void log_writable_cb(struct ev_loop *loop, ev_io *w, int revents)
 		ev_io_stop(loop, w);
 }
 
-/* Before the loop sleeps: watch the log if it did not take everything. */
-static void log_prepare_cb(struct ev_loop *loop, ev_prepare *w, int revents)
+/* Before the loop sleeps: keep the store up to date, watch the log if it did not take everything. */
+static void prepare_cb(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct manager *m = w->data;
 
 	(void)revents;
+	manager_store(m);
 	if (log_pending() == 0 || ev_is_active(&m->log_writable))
 		return;
 	ev_io_set(&m->log_writable, log_fd(), EV_WRITE);
@@ -119,6 +121,7 @@ void manager_stop(struct manager *m)
 	m->state = MANAGER_STOPPING;
 	manager_upgrade_cancel(m);
 	notify_stopping("");
+	store_clear();
 	for (size_t i = 0; i < 2; i++)
 		if (generations[i])
 			stop_generation(m, generations[i]);
@@ -252,6 +255,7 @@ static void ready_cb(void *data, struct generation *generation)
 	if (m->state == MANAGER_STARTING) {
 		m->state = MANAGER_RUNNING;
 		log_set_echo(false);
+		store_touch();
 		log_notice("ready, pid %d", getpid());
 		notify_ready(generation_conf(m->current), "");
 		daemonize_ready();
@@ -273,6 +277,7 @@ static void ready_cb(void *data, struct generation *generation)
 		m->next = NULL;
 		open_log(m);
 	}
+	store_touch();
 	stop_generation(m, m->old);
 }
 
@@ -324,6 +329,7 @@ static struct generation *make_next(struct manager *m, struct conf *conf, char *
 					   &manager_generation_events, m, error, size);
 	/* Its processes are started with what is not set for them. */
 	set_priority(m, conf);
+	manager_check_store(conf);
 	return generation_new(m->loop, conf, m->library, &m->nofile, m->current,
 			      &manager_generation_events, m, error, size);
 }
@@ -370,6 +376,7 @@ static void reopen_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
 	(void)loop, (void)revents;
 	if (m->current)
 		open_log(m);
+	store_touch();
 }
 
 static void upgrade_signal_cb(struct ev_loop *loop, ev_signal *w, int revents)
@@ -408,10 +415,10 @@ static void run(struct manager *m, const struct state *state)
 	/* In the year 2200; it only has to exist. */
 	ev_periodic_init(&m->dormant, dormant_cb, 7258118400., 0., NULL);
 	ev_periodic_start(m->loop, &m->dormant);
-	ev_prepare_init(&m->log_prepare, log_prepare_cb);
+	ev_prepare_init(&m->prepare, prepare_cb);
 	ev_init(&m->log_writable, log_writable_cb);
-	m->log_prepare.data = m;
-	ev_prepare_start(m->loop, &m->log_prepare);
+	m->prepare.data = m;
+	ev_prepare_start(m->loop, &m->prepare);
 	ev_timer_init(&m->reap, reap_cb, 0., 0.);
 	m->reap.data = m;
 	if (state)
@@ -453,6 +460,7 @@ static bool open_first(struct manager *m, struct conf *conf)
 		return false;
 	}
 	set_priority(m, conf);
+	manager_check_store(conf);
 	m->current = generation_new(m->loop, conf, m->library, &m->nofile, NULL,
 				    &manager_generation_events, m, error, sizeof(error));
 	if (!m->current)
@@ -475,6 +483,7 @@ static void finish(struct manager *m)
 	pid_file_free(m->pid_file);
 	if (m->exit_status == COMMAND_EXIT_OK)
 		log_notice("stopped");
+	store_settle();
 	log_close();
 	free(m->upgrade.program);
 	ev_loop_destroy(m->loop);
@@ -486,7 +495,8 @@ int manager_run(struct conf *conf, const struct manager_start *start, struct sta
 			    .library = -1,
 			    .load = start->load,
 			    .load_data = start->data,
-			    .argv = start->argv};
+			    .argv = start->argv,
+			    .revived = start->revived};
 
 	m.upgrade.program = state ? strdup(state->program) : program_self(start->argv[0]);
 	m.loop = ev_default_loop(EVFLAG_AUTO);
@@ -504,9 +514,13 @@ int manager_run(struct conf *conf, const struct manager_start *start, struct sta
 	notify_init(&m.notify, m.loop);
 	if (state ? manager_adopt(&m, conf, state) : open_first(&m, conf)) {
 		m.exit_status = COMMAND_EXIT_OK;
+		if (m.revived)
+			set_priority(&m, generation_conf(m.current));
 		run(&m, state);
 	}
 	notify_done(&m.notify);
+	/* Whatever could not be gone on with will not be the next time. */
+	store_clear();
 	finish(&m);
 	return m.exit_status;
 }

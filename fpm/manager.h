@@ -3,6 +3,7 @@
 #ifndef FPM_MANAGER_H
 #define FPM_MANAGER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct conf;
@@ -16,11 +17,13 @@ typedef struct conf *(*manager_load_fn)(void *data, char *error, size_t size);
  * @load:	Called for each reload
  * @data:	Passed to @load
  * @argv:	Of main(): with it the next version is executed
+ * @revived:	The state was left by one that died, not by one that executed us
  */
 struct manager_start {
 	manager_load_fn load;
 	void *data;
 	char **argv;
+	bool revived;
 };
 
 /**

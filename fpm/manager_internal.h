@@ -78,6 +78,7 @@ struct manager {
 	manager_load_fn load;
 	void *load_data;
 	char **argv;
+	bool revived; /* started by systemd after one that died */
 	struct manager_upgrade upgrade;
 	struct generation *current;
 	struct generation *next; /* while a reload gets ready */
@@ -100,7 +101,7 @@ struct manager {
 	ev_signal upgrade_signal;
 	ev_periodic dormant;
 	struct notify notify;
-	ev_prepare log_prepare;
+	ev_prepare prepare;
 	ev_io log_writable;
 	ev_timer sweep;
 	unsigned int sweeps;
@@ -143,6 +144,18 @@ void manager_upgrade_begin(struct manager *m);
 
 /* There will be none. */
 void manager_upgrade_cancel(struct manager *m);
+
+/* Signals wait until they are not blocked any more. */
+void manager_block_signals(bool on);
+
+/* Return: descriptor of the state that is written, or negative errno; @state is to be released. */
+int manager_write_state(const struct manager *m, struct state *state);
+
+/* Gives the store up if it is too small for what is about to be started. */
+void manager_check_store(const struct conf *conf);
+
+/* Keeps the store up to date. */
+void manager_store(struct manager *m);
 
 /* Takes what was left, and the configuration; false with the reason logged. */
 bool manager_adopt(struct manager *m, struct conf *conf, struct state *state);

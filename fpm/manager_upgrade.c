@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Upgrade: the program that is installed now goes on in our place, with our pid and workers. */
 
-#include "conf.h"
-#include "conf_dump.h"
-#include "control.h"
-#include "daemonize.h"
-#include "generation.h"
 #include "identity.h"
-#include "library.h"
 #include "log.h"
 #include "manager_internal.h"
 #include "output.h"
-#include "pid_file.h"
 #include "spawn.h"
 #include "state.h"
-#include "worker/abi.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,74 +36,6 @@
 #define PROOF_TIMEOUT 10.
 #define PROOF_VERB    "prove"
 #define PROOF_STATE   3
-
-static void block_signals(bool on)
-{
-	sigset_t all;
-
-	(void)sigfillset(&all);
-	(void)sigprocmask(on ? SIG_BLOCK : SIG_UNBLOCK, &all, NULL);
-}
-
-/* The state */
-
-static char *dump(const struct conf *conf)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	if (!out)
-		return NULL;
-	conf_dump(conf, out);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
-}
-
-static int collect(const struct manager *m, struct state *state)
-{
-	int result;
-
-	*state = (struct state){
-		.version = STATE_VERSION,
-		.abi = ABI_VERSION,
-		.berth = strdup(BERTH_VERSION),
-		.program = strdup(m->upgrade.program),
-		.conf = dump(generation_conf(m->current)),
-		.nofile_soft =
-			m->nofile.rlim_cur == RLIM_INFINITY ? -1 : (int64_t)m->nofile.rlim_cur,
-		.nofile_hard =
-			m->nofile.rlim_max == RLIM_INFINITY ? -1 : (int64_t)m->nofile.rlim_max,
-		.niceness = m->priority + 20,
-		.log = -1,
-		.pid_file = pid_file_fd(m->pid_file),
-		.reload = m->reload_again,
-	};
-	if (!state->berth || !state->program || !state->conf)
-		return -ENOMEM;
-	result = generation_export(m->current, &state->pools, &state->pool_count);
-	if (result == 0)
-		result = output_export_released(&state->outputs, &state->output_count);
-	if (result == 0)
-		result = log_export(&state->log, &state->log_pending);
-	if (result < 0 || !m->control)
-		return result;
-	state->control = calloc(1, sizeof(*state->control));
-	return state->control ? control_export(m->control, state->control) : -ENOMEM;
-}
-
-/* Return: descriptor of the state that is written, or negative errno; @state is to be released */
-static int write_state(const struct manager *m, struct state *state)
-{
-	int fd = -1;
-	int result = collect(m, state);
-
-	if (result == 0)
-		result = state_write(state, &fd);
-	return result < 0 ? result : fd;
-}
 
 /* The end of an upgrade that was none */
 
@@ -146,7 +70,7 @@ void manager_upgrade_cancel(struct manager *m)
 	m->upgrade.asked = false;
 	if (m->upgrade.active) {
 		(void)process_signal(&m->upgrade.proof, SIGKILL);
-		block_signals(false);
+		manager_block_signals(false);
 		failed(m, "it is stopping");
 	}
 	manager_answer(&m->upgrade.waiters, false, "it is stopping\n");
@@ -158,7 +82,7 @@ static void execute(struct manager *m)
 {
 	struct state state = {0};
 	char number[16];
-	int fd = write_state(m, &state);
+	int fd = manager_write_state(m, &state);
 	int result = fd < 0 ? fd : state_give_descriptors(&state, 1);
 
 	if (result == 0) {
@@ -185,7 +109,7 @@ static void last_round_cb(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)loop, (void)revents;
 	execute(m);
-	block_signals(false);
+	manager_block_signals(false);
 	manager_next_task(m);
 }
 
@@ -203,7 +127,7 @@ static void proof_ended_cb(struct process *process, const struct process_end *ho
 	if (how->known && how->status == 0) {
 		output_release(u->output);
 		u->output = NULL;
-		block_signals(true);
+		manager_block_signals(true);
 		ev_timer_init(&u->last_round, last_round_cb, 0., 0.);
 		u->last_round.data = m;
 		ev_set_priority(&u->last_round, EV_MINPRI);
@@ -276,7 +200,7 @@ void manager_upgrade_begin(struct manager *m)
 	struct manager_upgrade *u = &m->upgrade;
 	struct state state = {0};
 	int output = -1;
-	int fd = write_state(m, &state);
+	int fd = manager_write_state(m, &state);
 	int result = fd < 0 ? fd : 0;
 
 	state_release(&state);
@@ -309,72 +233,4 @@ void manager_ask_for_upgrade(struct manager *m)
 			log_notice("upgrade: will follow");
 		manager_next_task(m);
 	}
-}
-
-/* The other side */
-
-static rlim_t limit_of(int64_t number)
-{
-	return number == -1 ? RLIM_INFINITY : (rlim_t)number;
-}
-
-static int adopt_outputs(struct manager *m, const struct state *state)
-{
-	for (size_t i = 0; i < state->output_count; i++) {
-		struct output *output = output_adopt(m->loop, &state->outputs[i]);
-
-		if (!output)
-			return -ENOMEM;
-		output_release(output);
-	}
-	return 0;
-}
-
-bool manager_adopt(struct manager *m, struct conf *conf, struct state *state)
-{
-	char error[2048] = "out of memory";
-	bool usable = state->abi == ABI_VERSION;
-
-	m->nofile = (struct rlimit){limit_of(state->nofile_soft), limit_of(state->nofile_hard)};
-	m->priority = (int)state->niceness - 20;
-	if (state_take_descriptors(state, error, sizeof(error)) < 0 ||
-	    library_open(&m->library, error, sizeof(error)) < 0 || adopt_outputs(m, state) < 0) {
-		log_error("upgrade: can't go on: %s", error);
-		conf_free(conf);
-		return false;
-	}
-	log_adopt(state->log, conf->log_level, state->log_pending);
-	if (conf->daemonize)
-		daemonize_adopt();
-	if (conf->pid && state->pid_file != -1)
-		m->pid_file = pid_file_adopt(conf->pid, state->pid_file);
-	m->current = generation_adopt(m->loop, conf, m->library, &m->nofile, state->pools, usable,
-				      &manager_generation_events, m, error, sizeof(error));
-	if (!m->current) {
-		log_error("upgrade: can't go on: %s", error);
-		return false;
-	}
-	m->state = MANAGER_RUNNING;
-	m->reload_again = state->reload != 0 || !usable;
-	if (!usable)
-		log_notice("upgrade: the workers speak another version (%lld, not %u), so a "
-			   "reload follows",
-			   (long long)state->abi, ABI_VERSION);
-	return true;
-}
-
-void manager_resume(struct manager *m, const struct state *state)
-{
-	generation_resume(m->current);
-	/* Those that have ended since the last one looked sent their signal to nobody. */
-	ev_feed_signal_event(m->loop, SIGCHLD);
-	log_notice("upgrade: done, from berth %s to %s, pid %d", state->berth, BERTH_VERSION,
-		   getpid());
-	if (state->control) {
-		m->upgrade.done = true;
-		m->control = manager_control_adopt(m, state->control);
-		m->upgrade.done = false;
-	}
-	block_signals(false);
-	manager_next_task(m);
 }

@@ -5,6 +5,7 @@
 
 #include "log.h"
 #include "state.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +48,7 @@ static void free_released(struct output *o)
 {
 	TAILQ_REMOVE(&released, o, link);
 	released_count--;
+	store_touch();
 	output_free(o);
 }
 
@@ -203,6 +205,7 @@ void output_release(struct output *output)
 		free_released(TAILQ_FIRST(&released));
 	TAILQ_INSERT_TAIL(&released, output, link);
 	output->released = true;
+	store_touch();
 	released_count++;
 }
 

@@ -11,6 +11,7 @@
 #include "pool_internal.h"
 #include "program.h"
 #include "slot_worker.h"
+#include "store.h"
 #include "template.h"
 #include "warmup.h"
 
@@ -544,8 +545,10 @@ void pool_free(struct pool *pool)
 		listener_close(&pool->shared[i]);
 	template_free(pool->template);
 	ev_io_stop(pool->loop, &pool->attention);
-	if (pool->attention.fd != -1)
+	if (pool->attention.fd != -1) {
+		store_forget(pool->attention.fd);
 		(void)close(pool->attention.fd);
+	}
 	for (int i = 0; i < 2; i++)
 		if (pool->fresh[i] != -1 && !pool->lender)
 			(void)close(pool->fresh[i]);

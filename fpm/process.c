@@ -3,6 +3,8 @@
 
 #include "process.h"
 
+#include "store.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,6 +88,7 @@ void process_watch(struct process *process, struct ev_loop *loop, pid_t pid, int
 	/* Above the rest: a status that has arrived by then must not look late. */
 	ev_set_priority(&process->exit_watcher, EV_MINPRI);
 	ev_io_start(loop, &process->exit_watcher);
+	store_touch();
 }
 
 int process_signal(const struct process *process, int signal)
@@ -107,7 +110,9 @@ void process_forget(struct process *process)
 		*link = process->next;
 	ev_io_stop(process->loop, &process->exit_watcher);
 	ev_timer_stop(process->loop, &process->grace);
+	store_forget(process->pidfd);
 	(void)close(process->pidfd);
+	store_touch();
 	process->pid = 0;
 	process->pidfd = -1;
 	process->next = NULL;

@@ -12,6 +12,7 @@
 #include "slot_standin.h"
 #include "slot_worker.h"
 #include "state.h"
+#include "store.h"
 #include "template.h"
 
 #include <errno.h>
@@ -102,6 +103,7 @@ static void set_state(struct slot *slot, enum slot_state state)
 	bool idle = state == SLOT_BACKOFF || state == SLOT_EMPTY;
 
 	slot->state = state;
+	store_touch();
 	slot_standin_set(slot, idle && pool->state == POOL_READY && pool->conf->rescue &&
 				       pool->conf->spawn == CONF_SPAWN_TEMPLATE);
 }

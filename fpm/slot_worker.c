@@ -12,6 +12,7 @@
 #include "process.h"
 #include "spawn.h"
 #include "state.h"
+#include "store.h"
 #include "template.h"
 
 #include <errno.h>
@@ -253,7 +254,8 @@ static int start_executed(struct slot_worker *w, const struct slot_worker_start 
 	request.fds[0] = start->listeners[0];
 	request.fds[1] = request.fds[2] = output;
 	request.fd_count = 3;
-	request.end_with_us = true;
+	/* With a store, the next manager goes on with it. */
+	request.end_with_us = !store_available();
 	result = spawn_program(&request, &pid, &pidfd);
 	(void)close(output);
 	if (result < 0)
@@ -324,7 +326,10 @@ static void ask(struct slot_worker *w, enum leaving leaving)
 {
 	if (w->leaving >= leaving || w->killed)
 		return;
+	store_touch();
 	if (w->lifeline != -1) {
+		/* Its end comes a little later if systemd has a copy of it; a byte does as well. */
+		(void)!write(w->lifeline, "", 1);
 		(void)close(w->lifeline);
 		w->lifeline = -1;
 	} else if (w->leaving == LEAVING_NOT) {

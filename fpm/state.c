@@ -154,6 +154,12 @@ static const struct record_field state_control_fields[] = {
 };
 LAYOUT(state_control);
 
+static const struct record_field state_stored_fields[] = {
+	INT(state_stored, number, 3, INT32_MAX),
+	INT(state_stored, id, 1, INT64_MAX),
+};
+LAYOUT(state_stored);
+
 static const struct record_field state_fields[] = {
 	/* First: with another version the rest may mean anything. */
 	INT(state, version, STATE_VERSION, STATE_VERSION),
@@ -171,6 +177,9 @@ static const struct record_field state_fields[] = {
 	FD(state, pid_file, FILE, OPTIONAL),
 	TEXT(state, log_pending, OPTIONAL),
 	FLAG(state, reload),
+	LIST(state, stored, stored_count, 1 << 20, state_stored),
+	INT(state, stored_serial, 0, INT64_MAX),
+	INT(state, stored_last, 0, INT64_MAX),
 };
 LAYOUT(state);
 
@@ -256,6 +265,19 @@ void state_release(struct state *state)
 	record_release(&state_layout, state);
 }
 
+void state_drop_retiring(struct state *state)
+{
+	for (size_t i = 0; i < state->pool_count; i++) {
+		for (size_t n = 0; n < state->pools[i].slot_count; n++) {
+			struct state_slot *slot = &state->pools[i].slots[n];
+
+			while (slot->retiring_count > 0)
+				record_release(&state_worker_layout,
+					       &slot->retiring[--slot->retiring_count]);
+		}
+	}
+}
+
 /* Descriptors */
 
 static int set_flag(int fd, int give)
@@ -267,6 +289,11 @@ static int give_cb(void *data, const struct record_field *field, int fd)
 {
 	(void)field;
 	return set_flag(fd, *(const int *)data);
+}
+
+int state_each_descriptor(struct state *state, record_fd_fn each, void *data)
+{
+	return record_each_fd(&state_layout, state, each, data);
 }
 
 int state_give_descriptors(struct state *state, int give)

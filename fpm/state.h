@@ -12,7 +12,7 @@
  * Rises whenever a manager that knows only the number before could not go on with what is written.
  * A new member that an old one may pass over does not need it, if its absence is allowed for.
  */
-#define STATE_VERSION 2
+#define STATE_VERSION 3
 
 /* In the environment of the next manager: the descriptor of the state. */
 #define STATE_ENV "BERTH_STATE"
@@ -193,6 +193,16 @@ struct state_control {
 };
 
 /**
+ * struct state_stored - a descriptor that systemd keeps a copy of
+ * @number:	Descriptor
+ * @id:		Number in its name there
+ */
+struct state_stored {
+	int64_t number;
+	int64_t id;
+};
+
+/**
  * struct state - everything
  * @version:	STATE_VERSION
  * @abi:	ABI_VERSION of its workers
@@ -209,6 +219,9 @@ struct state_control {
  * @pid_file:	The pid file, locked, -1 if there is none
  * @log_pending: What it has not taken yet
  * @reload:	A reload has been asked for
+ * @stored:	Descriptors in systemd's keeping; none in a state that is there itself
+ * @stored_serial: Number of the state there
+ * @stored_last: The last number that was given to a descriptor there
  */
 struct state {
 	int64_t version;
@@ -228,6 +241,10 @@ struct state {
 	int pid_file;
 	char *log_pending;
 	int64_t reload;
+	struct state_stored *stored;
+	size_t stored_count;
+	int64_t stored_serial;
+	int64_t stored_last;
 };
 
 /**
@@ -283,6 +300,22 @@ int state_take_descriptors(struct state *state, char *error, size_t size);
  * Return: 0 or negative errno
  */
 int state_give_descriptors(struct state *state, int give);
+
+/**
+ * state_each_descriptor() - see record_each_fd()
+ * @state:	State
+ * @each:	Called for each
+ * @data:	Passed to @each
+ *
+ * Return: 0 or negative errno
+ */
+int state_each_descriptor(struct state *state, record_fd_fn each, void *data);
+
+/**
+ * state_drop_retiring() - leave out the workers that were asked to leave
+ * @state:	State
+ */
+void state_drop_retiring(struct state *state);
 
 /**
  * state_release() - release its memory; descriptors stay open

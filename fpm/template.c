@@ -11,6 +11,7 @@
 #include "program.h"
 #include "spawn.h"
 #include "state.h"
+#include "store.h"
 #include "worker/message.h"
 
 #include <errno.h>
@@ -138,6 +139,7 @@ static void become_ready(struct template *t)
 {
 	ev_timer_stop(t->loop, &t->deadline);
 	t->state = TEMPLATE_READY;
+	store_touch();
 	t->events->ready(t->data);
 	send_tickets(t);
 }

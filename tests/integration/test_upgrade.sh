@@ -139,7 +139,7 @@ exec {changed}<'$T/state' {BERTH_STATE}<&-
 export BERTH_STATE=\$changed
 exec '$real' \"\$@\""
 }
-with 's/"version": 1/"version": 9999/'
+with 's/"version": [0-9]*/"version": 9999/'
 refused "another version of the state" 'the state.*does not fit: version: 9999'
 with '0,/"slots"/s//"slats"/'
 refused "a part that is missing" 'the state.*pools\[0\].slots: it is missing'

@@ -120,11 +120,11 @@ static void test_what_does_not_fit(void **unused)
 		const char *to;
 		const char *error; /* NULL: it fits */
 	} cases[] = {
-		{"\"version\": 2", "\"version\": 2, \"unknown\": [1, 2]", NULL},
-		{"\"version\": 2", "\"version\": 3", "version: 3 is not from 2 to 2"},
-		{"\"version\": 2", "\"version\": 0", "version: 0 is not"},
+		{"\"version\": 3", "\"version\": 3, \"unknown\": [1, 2]", NULL},
+		{"\"version\": 3", "\"version\": 4", "version: 4 is not from 3 to 3"},
+		{"\"version\": 3", "\"version\": 0", "version: 0 is not"},
 		{"\"version\"", "\"another\"", "version: it is missing"},
-		{"\"version\": 2", "\"version\": 2, \"version\": 2", "no JSON"},
+		{"\"version\": 3", "\"version\": 3, \"version\": 3", "no JSON"},
 		{"\"pid\": 4711", "\"pid\": 1", "pools[0].slots[0].current.pid: 1 is not"},
 		{"\"pid\": 4711", "\"pid\": -4711", "current.pid: -4711 is not"},
 		{"\"pid\": 4711", "\"pid\": 4711.0", "current.pid: it is no whole number"},
