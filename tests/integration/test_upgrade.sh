@@ -24,7 +24,7 @@ while (!file_exists($_SERVER["MARK"] . ".go")) { usleep(10000); clearstatcache()
 file_put_contents("php://stderr", "said after the upgrade\n"); echo "whole";')
 
 settings() {
-	pool_conf "$@"
+	pool_conf
 	sed -i "1i [global]\ncontrol = $T/control" "$T/berth.conf"
 	cat >>"$T/berth.conf" <<-C
 		[single]
