@@ -93,8 +93,10 @@ tear_down() {
 	trap '' HUP INT TERM
 	exec 2>/dev/null
 	# With their pid 1 all processes of a pid namespace are killed, and it is the last to go.
-	if [ -s /run/boot/pid ]; then kill -KILL "$(</run/boot/pid)"; else kill -KILL "$machine"; fi
-	wait "$machine"
+	if [ -n "$machine" ]; then
+		if [ -s /run/boot/pid ]; then kill -KILL "$(</run/boot/pid)"; else kill -KILL "$machine"; fi
+		wait "$machine"
+	fi
 	for ((i = 0; i < 200; i++)); do
 		find "$group" -depth -type d -exec rmdir {} +
 		[ -d "$group" ] || break
@@ -107,15 +109,14 @@ build() {
 	local up='' deadline=$((SECONDS + 30)) status
 	build_files
 	group=/run/boot/cgroup/berth-test.$$
+	machine=''
+	trap tear_down EXIT
 	mkdir "$group" || no "a cgroup can't be made"
 	# One that a killed run left behind is empty, and its number may come again.
 	find /run/boot/cgroup/ -maxdepth 1 -name 'berth-test.*' | while read -r old; do
-		[ -e "/proc/${old##*.}" ] || find "$old" -depth -type d -exec rmdir {} + 2>/dev/null
+		grep -qs "^State:[[:space:]]*[^Z[:space:]]" "/proc/${old##*.}/status" ||
+			find "$old" -depth -type d -exec rmdir {} + 2>/dev/null
 	done
-	trap tear_down EXIT
-	trap 'exit 129' HUP
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
 	# Each dies with the one above it, so a kill -9 of this script leaves no process.
 	BOOT_STAGE=init setpriv --pdeathsig KILL bash -c '
 		echo $$ >"$0/cgroup.procs" && exec unshare --kill-child --fork --pid --cgroup --mount \
@@ -146,6 +147,10 @@ build() {
 	exit $status
 }
 
+# A signal that comes while a command runs in the foreground would be lost without a trap.
+trap "exit 129" HUP
+trap "exit 130" INT
+trap "exit 143" TERM
 case ${BOOT_STAGE-} in
 build) build "$@" ;;
 init) init ;;

@@ -25,22 +25,27 @@ equal "what is written here" "$(ls /{etc,usr,opt,var,tmp,root,run,dev}/berth-boo
 cgroups() {
 	unshare --mount --propagation private sh -c "mount -t cgroup2 cgroup2 /mnt && find /mnt -maxdepth 1 -name 'berth-test.*' -printf '%f\n'"
 }
-inside() { pgrep -f "sleep 12345.$$" >/dev/null; }
-nothing() { ! inside && [ -z "$(cgroups | grep -x "berth-test.$pid")" ]; }
-for signal in TERM INT KILL; do
+inside() { pgrep -f "^sleep 12345.$$\$" >/dev/null; }
+# Before it runs, its text is among the arguments of what makes the machine.
+any() { pgrep -f "sleep 12345.$$" >/dev/null; }
+nothing() { ! any && [ -z "$(cgroups | grep -x "berth-test.$pid")" ]; }
+begun() { [ -s "$T/pid" ] && any; }
+for try in "begun TERM" "begun INT" "inside TERM" "inside INT" "inside KILL"; do
+	read -r state signal <<<"$try"
+	rm -f "$T/pid"
 	# In a session of its own: SIGINT is ignored by what a script starts in the background.
 	setsid --fork env --default-signal=INT bash -c 'echo $$ >"$0"; exec bash "$@"' "$T/pid" \
 		"$BOOT" sh -c "systemd-cat -p info true; exec sleep 12345.$$" </dev/null >/dev/null 2>&1
-	until_true 30 inside || die "it does not boot"
+	until_true 30 "$state" || die "it does not boot"
 	pid=$(cat "$T/pid")
 	kill -"$signal" "$pid"
 	if [ $signal = KILL ]; then
-		until_true 20 eval '! inside' || fail "after SIGKILL a process is left"
+		until_true 20 eval "! any" || fail "after SIGKILL a process is left"
 		# An empty cgroup of such a one goes with the next.
 		bash "$BOOT" true
 	fi
-	until_true 20 nothing || fail "after SIG$signal something is left"
-	say "ok    nothing is left after SIG$signal"
+	until_true 20 nothing || fail "$try: something is left"
+	say "ok    nothing is left: $try"
 done
 
 # Where it can't be, it says so.
