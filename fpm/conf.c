@@ -348,6 +348,7 @@ int conf_builder_finish(struct conf_builder *builder, const struct conf_rules *r
 		if (!section->spoiled)
 			conf_check_pool(builder, section, rules);
 	}
+	conf_check_process_max(builder);
 	conf_check_claims(builder);
 	check_global(builder);
 	if (builder->errors > 0)

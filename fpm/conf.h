@@ -27,6 +27,8 @@ enum conf_spawn {
 /* How the number of workers is found. */
 enum conf_pm {
 	CONF_PM_STATIC = 0, /* always pm.max_children */
+	CONF_PM_DYNAMIC,    /* so many that some idle, within limits */
+	CONF_PM_ONDEMAND,   /* none until somebody connects */
 	CONF_PM_MAX,
 };
 
@@ -140,6 +142,11 @@ struct conf_pool {
 	struct identity identity;
 	enum conf_pm pm;
 	unsigned int max_children;
+	unsigned int start_servers;
+	unsigned int min_spare_servers;
+	unsigned int max_spare_servers;
+	unsigned int max_spawn_rate;
+	uint32_t process_idle_timeout_ms;
 	unsigned int max_requests;
 	unsigned int max_requests_jitter;
 	uint64_t max_worker_memory;
@@ -178,6 +185,7 @@ struct conf_pool {
  * @daemonize:	daemonize: the start returns when all is ready, and berth goes on
  * @process_control_timeout_ms: [global] default of the pools' own
  * @priority:	process.priority of the manager, and default of the pools' own
+ * @process_max: process.max: workers of all pools together, 0 = no limit
  * @files:	Names of the files that were read, for struct conf_origin
  * @files_count: Entries of @files
  */
@@ -188,6 +196,7 @@ struct conf {
 	char *control;
 	char *pid;
 	bool daemonize;
+	unsigned int process_max;
 	uint32_t process_control_timeout_ms;
 	struct attributes_priority priority;
 	char **files;
@@ -338,5 +347,13 @@ bool conf_has_pipes(const struct conf_pool *pool);
  * Return: a static string
  */
 const char *conf_spawn_name(enum conf_spawn spawn);
+
+/**
+ * conf_pm_name() - "static", "dynamic" or "ondemand"
+ * @pm:	Mode
+ *
+ * Return: a static string
+ */
+const char *conf_pm_name(enum conf_pm pm);
 
 #endif

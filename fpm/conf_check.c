@@ -109,6 +109,78 @@ static void check_required(struct conf_builder *builder, const struct conf_secti
 				CONF_CHILDREN_MAX));
 }
 
+/* How many workers there may be at the least and when they come, as far as the pool says that. */
+static void check_spares(struct conf_builder *builder, const struct conf_section *section)
+{
+	struct conf_pool *const pool = section->pool;
+	const struct conf_place *const pm = conf_place_find(section, "pm", NULL);
+	const struct conf_place *const start = conf_place_find(section, "pm.start_servers", NULL);
+	const struct conf_place *const min = conf_place_find(section, "pm.min_spare_servers", NULL);
+	const struct conf_place *const max = conf_place_find(section, "pm.max_spare_servers", NULL);
+
+	if (min == NULL || max == NULL) {
+		report_at(builder, pm, CONF_ERROR,
+			  "dynamic needs pm.min_spare_servers and pm.max_spare_servers");
+		return;
+	}
+	/* Those that are refused were reported when they were read. */
+	if (pool->min_spare_servers == 0 || pool->max_spare_servers == 0 || pool->max_children == 0)
+		return;
+	if (pool->max_spare_servers > pool->max_children)
+		report_at(builder, max, CONF_ERROR,
+			  "is above pm.max_children; accepted is at most that");
+	else if (pool->min_spare_servers > pool->max_spare_servers)
+		report_at(builder, min, CONF_ERROR,
+			  "is above pm.max_spare_servers; accepted is at most that");
+	else if (start == NULL)
+		pool->start_servers = pool->min_spare_servers +
+				      (pool->max_spare_servers - pool->min_spare_servers) / 2;
+	else if (pool->start_servers < pool->min_spare_servers ||
+		 pool->start_servers > pool->max_spare_servers)
+		report_at(builder, start, CONF_ERROR,
+			  "is not from pm.min_spare_servers to pm.max_spare_servers");
+}
+
+static void check_sizes(struct conf_builder *builder, const struct conf_section *section)
+{
+	const struct conf_pool *const pool = section->pool;
+	const struct conf_place *const pm = conf_place_find(section, "pm", NULL);
+
+	if (pool->pm == CONF_PM_STATIC)
+		return;
+	if (pool->spawn != CONF_SPAWN_TEMPLATE)
+		report_at(builder, pm, CONF_ERROR,
+			  "with spawn = exec only static is accepted: such workers don't tell "
+			  "whether they idle");
+	else if (conf_has_pipes(pool))
+		report_at(builder, pm, CONF_ERROR,
+			  "on pipes only static is accepted: nobody connects to them");
+	else if (pool->pm == CONF_PM_DYNAMIC)
+		check_spares(builder, section);
+}
+
+/* The workers that are there whether anybody wants something or not. */
+void conf_check_process_max(struct conf_builder *builder)
+{
+	const struct conf_place *place = conf_place_find(&builder->global, "process.max", NULL);
+	unsigned int least = 0;
+
+	if (place == NULL || builder->conf->process_max == 0)
+		return;
+	for (const struct conf_section *section = builder->pools; section != NULL;
+	     section = section->next) {
+		if (section->spoiled)
+			continue;
+		if (section->pool->pm == CONF_PM_STATIC)
+			least += section->pool->max_children;
+		else if (section->pool->pm == CONF_PM_DYNAMIC)
+			least += section->pool->start_servers;
+	}
+	if (least > builder->conf->process_max)
+		conf_report(builder, CONF_ERROR, &place->origin, place->label,
+			    "the pools start with %u workers, which is above it", least);
+}
+
 /* php-cgi would fork children of its own that nobody asked for and nobody would end. */
 static void check_children_variable(struct conf_builder *builder,
 				    const struct conf_section *section)
@@ -296,6 +368,7 @@ void conf_check_pool(struct conf_builder *builder, struct conf_section *section,
 	parse_listen(builder, section);
 	check_pipes(builder, section);
 	check_warmup(builder, section);
+	check_sizes(builder, section);
 	conf_check_peers(builder, section);
 	conf_check_limits(builder, section, rules);
 	if (conf_place_find(section, "process_control_timeout", NULL) == NULL)

@@ -273,12 +273,28 @@ static void write_worker_limits(FILE *out, const struct conf_pool *pool)
 	write_time(out, "request_terminate_timeout", pool->request_terminate_timeout_ms);
 }
 
+static void write_sizes(FILE *out, const struct conf_pool *pool)
+{
+	(void)fprintf(out, "pm = %s\npm.max_children = %u\n", conf_pm_name(pool->pm),
+		      pool->max_children);
+	if (pool->pm == CONF_PM_DYNAMIC)
+		(void)fprintf(out,
+			      "pm.start_servers = %u\npm.min_spare_servers = %u\n"
+			      "pm.max_spare_servers = %u\n",
+			      pool->start_servers, pool->min_spare_servers,
+			      pool->max_spare_servers);
+	if (pool->pm == CONF_PM_ONDEMAND)
+		write_time(out, "pm.process_idle_timeout", pool->process_idle_timeout_ms);
+	if (pool->pm != CONF_PM_STATIC)
+		(void)fprintf(out, "pm.max_spawn_rate = %u\n", pool->max_spawn_rate);
+}
+
 static void write_pool(FILE *out, const struct conf_pool *pool)
 {
 	(void)fprintf(out, "\n[%s]\n", pool->name);
 	write_listen(out, pool);
 	write_identity(out, pool);
-	(void)fprintf(out, "pm = static\npm.max_children = %u\n", pool->max_children);
+	write_sizes(out, pool);
 	(void)fprintf(out, "pm.max_requests = %u\npm.max_requests_jitter = %u\n",
 		      pool->max_requests, pool->max_requests_jitter);
 	write_worker_limits(out, pool);
@@ -315,6 +331,8 @@ void conf_dump(const struct conf *conf, FILE *out)
 	write_time(out, "process_control_timeout", conf->process_control_timeout_ms);
 	if (conf->priority.set)
 		(void)fprintf(out, "process.priority = %d\n", conf->priority.value);
+	if (conf->process_max > 0)
+		(void)fprintf(out, "process.max = %u\n", conf->process_max);
 	for (const struct conf_pool *pool = conf->pools; pool != NULL; pool = pool->next)
 		write_pool(out, pool);
 }

@@ -42,6 +42,8 @@
 #define CONF_CONTROL_TIMEOUT_MS_DEFAULT 10000
 #define CONF_START_TIMEOUT_MS_DEFAULT	30000
 #define CONF_WARMUP_TIMEOUT_MS_DEFAULT	30000
+#define CONF_IDLE_TIMEOUT_MS_DEFAULT	10000
+#define CONF_SPAWN_RATE_DEFAULT		32
 #define CONF_HEADER_TIMEOUT_MS_DEFAULT	60000
 #define CONF_PROGRAM_DEFAULT		"php-cgi"
 
@@ -428,6 +430,12 @@ void conf_check_limits(struct conf_builder *builder, struct conf_section *sectio
 void conf_check_global_limits(struct conf_builder *builder, const struct conf_rules *rules);
 
 /* conf_claim.c */
+
+/**
+ * conf_check_process_max() - check that process.max leaves room for what the pools start with
+ * @builder:	Builder with all pools checked
+ */
+void conf_check_process_max(struct conf_builder *builder);
 
 /**
  * conf_check_claims() - check that no two sockets would have the same address

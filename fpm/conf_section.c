@@ -61,6 +61,8 @@ static struct conf_pool *pool_new(const char *name, const struct conf_origin *or
 		.listen_mode = CONF_LISTEN_MODE_DEFAULT,
 		.identity = {.uid = (uid_t)-1, .gid = (gid_t)-1},
 		.pm = CONF_PM_STATIC,
+		.max_spawn_rate = CONF_SPAWN_RATE_DEFAULT,
+		.process_idle_timeout_ms = CONF_IDLE_TIMEOUT_MS_DEFAULT,
 		.clear_env = true,
 		.dumpable = false,
 		.attributes = {.umask = (mode_t)-1},

@@ -15,6 +15,18 @@ static const char *const spawn_names[] = {
 };
 _Static_assert(COUNT(spawn_names) == CONF_SPAWN_MAX, "each spawn mode has a name");
 
+static const char *const pm_names[] = {
+	[CONF_PM_STATIC] = "static",
+	[CONF_PM_DYNAMIC] = "dynamic",
+	[CONF_PM_ONDEMAND] = "ondemand",
+};
+_Static_assert(COUNT(pm_names) == CONF_PM_MAX, "each way to size a pool has a name");
+
+const char *conf_pm_name(enum conf_pm pm)
+{
+	return pm_names[pm];
+}
+
 const char *conf_spawn_name(enum conf_spawn spawn)
 {
 	return spawn_names[spawn];
@@ -234,14 +246,13 @@ void conf_set_time(const struct conf_setting *setting)
 
 void conf_set_pm(const struct conf_setting *setting)
 {
-	if (strcmp(setting->value, "static") == 0)
-		setting->section->pool->pm = CONF_PM_STATIC;
-	else if (strcmp(setting->value, "dynamic") == 0 || strcmp(setting->value, "ondemand") == 0)
-		conf_report(setting->builder, CONF_ERROR, &setting->origin, setting->label,
-			    "php-fpm's '%s' is not there in berth; accepted is static only",
-			    setting->value);
-	else
-		conf_refuse(setting, "static");
+	for (enum conf_pm pm = CONF_PM_STATIC; pm < CONF_PM_MAX; pm++) {
+		if (strcmp(setting->value, pm_names[pm]) == 0) {
+			setting->section->pool->pm = pm;
+			return;
+		}
+	}
+	conf_refuse(setting, "static, dynamic or ondemand");
 }
 
 void conf_set_spawn(const struct conf_setting *setting)

@@ -58,8 +58,22 @@ static void pool_stopped_cb(void *data, struct pool *pool)
 		g->events->stopped(g->data, g);
 }
 
-static const struct pool_events pool_events = {
-	.ready = pool_ready_cb, .failed = pool_failed_cb, .stopped = pool_stopped_cb};
+static bool may_start_cb(void *data)
+{
+	const struct generation *g = data;
+	unsigned int processes = 0;
+
+	if (g->conf->process_max == 0)
+		return true;
+	for (size_t i = 0; i < g->count; i++)
+		processes += pool_processes(g->pools[i]);
+	return processes < g->conf->process_max;
+}
+
+static const struct pool_events pool_events = {.ready = pool_ready_cb,
+					       .failed = pool_failed_cb,
+					       .stopped = pool_stopped_cb,
+					       .may_start = may_start_cb};
 
 /* Opens all pools, or goes on with those that were left. */
 static int open_pools(struct generation *g, int library, const struct rlimit *nofile,

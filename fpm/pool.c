@@ -9,6 +9,7 @@
 #include "peers.h"
 #include "phpini.h"
 #include "pool_internal.h"
+#include "pool_sizing.h"
 #include "program.h"
 #include "slot_worker.h"
 #include "store.h"
@@ -56,10 +57,17 @@ bool pool_can_spawn(const struct pool *pool)
 	return pool->conf->spawn == CONF_SPAWN_EXEC || template_is_ready(pool->template);
 }
 
+/* Those that have a worker, too, as the template may be a new one. */
 static void start_slots(struct pool *pool)
 {
+	unsigned int first = pool->state == POOL_STARTING ? pool_sizing_first(pool->conf) : 0;
+
 	for (unsigned int i = 0; i < pool->conf->max_children; i++)
-		slot_start(&pool->slots[i]);
+		if (i < first || !pool->sizing || pool->slots[i].state != SLOT_EMPTY)
+			slot_start(&pool->slots[i]);
+	pool_sizing_look(pool);
+	/* It may start without any worker. */
+	pool_slot_up(pool);
 }
 
 /* The template */
@@ -201,7 +209,7 @@ fail:
 
 static bool all_have_been_up(const struct pool *pool)
 {
-	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+	for (unsigned int i = 0; i < pool_sizing_first(pool->conf); i++)
 		if (!pool->slots[i].has_been_up)
 			return false;
 	return true;
@@ -211,6 +219,8 @@ static void become_ready(struct pool *pool)
 {
 	ev_timer_stop(pool->loop, &pool->ready_timer);
 	pool->state = POOL_READY;
+	if (!pool->lender)
+		pool_sizing_begin(pool);
 	pool->events->ready(pool->data, pool);
 }
 
@@ -304,6 +314,7 @@ static void attention_cb(struct ev_loop *loop, ev_io *w, int revents)
 	for (unsigned int i = 0; i < pool->conf->max_children; i++)
 		slot_look(&pool->slots[i]);
 	pool_limits_look(pool);
+	pool_sizing_look(pool);
 }
 
 void pool_watch_attention(struct pool *pool, int fd)
@@ -377,6 +388,7 @@ void pool_take_over(struct pool *pool)
 	if (pool->lender)
 		pool->lender->lender = pool;
 	pool->lender = NULL;
+	pool_sizing_begin(pool);
 	pool->lenders = NULL;
 	pool->lender_count = 0;
 }
@@ -469,6 +481,15 @@ static int init_slots(struct pool *pool)
 	return result;
 }
 
+unsigned int pool_processes(const struct pool *pool)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		count += slot_processes(&pool->slots[i]);
+	return count;
+}
+
 struct pool *pool_alloc(const struct pool_start *start)
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
@@ -522,6 +543,8 @@ struct pool *pool_new(const struct pool_start *start, char *error, size_t size)
 	if (result == 0)
 		result = prepare(pool, start->nofile, error, size);
 	if (result == 0)
+		result = pool_sizing_init(pool);
+	if (result == 0)
 		return pool;
 fail:
 	if (!error[0])
@@ -568,8 +591,9 @@ const char *pool_describe(const struct pool *pool, char *buffer, size_t size)
 	const struct conf_pool *conf = pool->conf;
 	size_t len;
 
-	len = (size_t)snprintf(buffer, size, "pool %s: %u worker%s of %s (%s) at", conf->name,
-			       conf->max_children, conf->max_children == 1 ? "" : "s", pool->path,
+	len = (size_t)snprintf(buffer, size, "pool %s: %s%u worker%s of %s (%s) at", conf->name,
+			       conf->pm == CONF_PM_STATIC ? "" : "up to ", conf->max_children,
+			       conf->max_children == 1 ? "" : "s", pool->path,
 			       conf_spawn_name(conf->spawn));
 	for (size_t i = 0; i < conf->listen_count && len < size; i++)
 		len += (size_t)snprintf(buffer + len, size - len, "%s %s", i ? "," : "",

@@ -15,12 +15,14 @@ struct rlimit;
  * struct pool_events - what the manager is told
  * @ready:	Every slot has, or had, a worker
  * @failed:	It never got ready; @why says what its program said. It wants to be stopped
+ * @may_start:	May it have one more worker, so that process.max is kept
  * @stopped:	After pool_stop(): no process of it is left
  */
 struct pool_events {
 	void (*ready)(void *data, struct pool *pool);
 	void (*failed)(void *data, struct pool *pool, const char *why);
 	void (*stopped)(void *data, struct pool *pool);
+	bool (*may_start)(void *data);
 };
 
 /**
@@ -95,6 +97,14 @@ void pool_stop(struct pool *pool);
  * @pool:	A pool that is stopping
  */
 void pool_kill(struct pool *pool);
+
+/**
+ * pool_processes() - number of its workers: serving, starting, leaving
+ * @pool:	Pool
+ *
+ * Return: their number
+ */
+unsigned int pool_processes(const struct pool *pool);
 
 /**
  * pool_describe() - what it is and where it listens, for the log

@@ -19,6 +19,7 @@
 
 struct conf_pool;
 struct pool_events;
+struct pool_sizing;
 struct pool_start;
 struct template;
 struct warmup;
@@ -64,6 +65,7 @@ enum pool_state {
  * @limits_due_ms:	When that timer ends
  * @measure_ms:		When memory is to be looked at, 0 = when somebody has worked
  * @measures:		pm.max_worker_memory is applied
+ * @sizing:		How many workers there are, NULL if always as many as slots
  * @closing:		Slots are being closed, so that the last one counts only once
  * @log_limit:		For lines about workers' ends
  */
@@ -100,6 +102,7 @@ struct pool {
 	uint64_t limits_due_ms;
 	uint64_t measure_ms;
 	bool measures;
+	struct pool_sizing *sizing;
 	bool closing;
 	struct log_limit log_limit;
 };

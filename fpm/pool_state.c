@@ -5,6 +5,7 @@
 #include "environment.h"
 #include "pool.h"
 #include "pool_internal.h"
+#include "pool_sizing.h"
 #include "state.h"
 #include "template.h"
 
@@ -153,6 +154,8 @@ struct pool *pool_adopt(const struct pool_start *start, const struct state_pool 
 
 	for (unsigned int i = 0; result == 0 && i < pool->conf->max_children; i++)
 		result = slot_adopt(&pool->slots[i], &state->slots[i]);
+	if (result == 0)
+		result = pool_sizing_init(pool);
 	if (result == 0) {
 		if (state->template_wait_ms >= 0 || (!pool->template && state->template_serial > 0))
 			pool_template_later(pool, state->template_wait_ms);
@@ -168,8 +171,10 @@ void pool_resume(struct pool *pool)
 	if (pool->template && template_is_ready(pool->template))
 		pool_limits_template(pool);
 	for (unsigned int i = 0; i < pool->conf->max_children; i++) {
-		slot_start(&pool->slots[i]);
+		if (!pool->sizing || pool->slots[i].state != SLOT_EMPTY)
+			slot_start(&pool->slots[i]);
 		slot_look(&pool->slots[i]);
 	}
 	pool_limits_look(pool);
+	pool_sizing_begin(pool);
 }

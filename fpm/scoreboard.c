@@ -116,6 +116,12 @@ void scoreboard_announce(struct scoreboard *board, bool on)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+void scoreboard_ask_to_ring(struct scoreboard *board, uint32_t entry)
+{
+	__atomic_store_n(&board->entries[entry].ring, 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 struct abi_score scoreboard_read(const struct scoreboard *board, uint32_t entry)
 {
 	struct abi_score copy;

@@ -71,6 +71,15 @@ int scoreboard_take(struct scoreboard *board, uint32_t *ret_entry);
 void scoreboard_give_back(struct scoreboard *board, uint32_t entry);
 
 /**
+ * scoreboard_ask_to_ring() - the worker shall tell when it goes busy, or holds more or less
+ * @board:	Scoreboard
+ * @entry:	Index
+ *
+ * What scoreboard_read() says after this either is what the worker does now, or it tells.
+ */
+void scoreboard_ask_to_ring(struct scoreboard *board, uint32_t entry);
+
+/**
  * scoreboard_read() - copy an entry
  * @board:	Scoreboard
  * @entry:	Index

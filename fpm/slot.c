@@ -7,6 +7,7 @@
 #include "conf.h"
 #include "log.h"
 #include "pool_internal.h"
+#include "pool_sizing.h"
 #include "process.h"
 #include "slot_handoff.h"
 #include "slot_standin.h"
@@ -30,6 +31,7 @@
  *	EMPTY --start--> STARTING --up--> UP --ended--> STARTING, or BACKOFF --timer--> STARTING
  *	UP --start, template is newer--> REPLACING --up--> UP, the old worker is retiring
  *	UP --overtime--> STARTING or BACKOFF, the old worker is retiring
+ *	UP --spare--> EMPTY, the worker is retiring
  *	any --close--> CLOSED --last one ended--> (the pool is told)
  *
  * A worker that is replaced at a limit finishes its request, however long that takes; while too many
@@ -46,6 +48,7 @@ enum slot_event {
 	SLOT_EVENT_TIMER,
 	SLOT_EVENT_LIMIT,    /* @current has reached its request limit */
 	SLOT_EVENT_OVERTIME, /* @current is being ended in its request */
+	SLOT_EVENT_SPARE,    /* @current is not needed */
 	SLOT_EVENT_CLOSE,
 	SLOT_EVENT_MAX,
 };
@@ -104,6 +107,9 @@ static void set_state(struct slot *slot, enum slot_state state)
 
 	slot->state = state;
 	store_touch();
+	pool_sizing_slot(slot);
+	if (state == SLOT_EMPTY && pool->sizing)
+		idle = false;
 	slot_standin_set(slot, idle && pool->state == POOL_READY && pool->conf->rescue &&
 				       pool->conf->spawn == CONF_SPAWN_TEMPLATE);
 }
@@ -306,6 +312,17 @@ static void retire(struct slot *slot, struct slot_worker *worker)
 	slot_worker_free(worker);
 }
 
+static void spare(struct slot *slot)
+{
+	struct slot_worker *worker = slot->current;
+
+	if (!has_retiring_place(slot))
+		return;
+	slot->current = NULL;
+	retire(slot, worker);
+	set_state(slot, SLOT_EMPTY);
+}
+
 static void up_replaced(struct slot *slot)
 {
 	retire(slot, slot->current);
@@ -378,6 +395,7 @@ static const slot_action_fn actions[SLOT_STATE_MAX][SLOT_EVENT_MAX] = {
 	[SLOT_UP] = {[SLOT_EVENT_START] = replace_if_older,
 		     [SLOT_EVENT_LIMIT] = replace,
 		     [SLOT_EVENT_OVERTIME] = set_aside,
+		     [SLOT_EVENT_SPARE] = spare,
 		     [SLOT_EVENT_ENDED] = start_or_wait,
 		     [SLOT_EVENT_CLOSE] = close_workers},
 	[SLOT_REPLACING] = {[SLOT_EVENT_START] = ignore,
@@ -460,6 +478,23 @@ void slot_recycle(struct slot *slot)
 	dispatch(slot, SLOT_EVENT_LIMIT);
 }
 
+bool slot_spare(struct slot *slot)
+{
+	if (slot->state != SLOT_UP)
+		return false;
+	dispatch(slot, SLOT_EVENT_SPARE);
+	return slot->state == SLOT_EMPTY;
+}
+
+unsigned int slot_processes(const struct slot *slot)
+{
+	unsigned int count = (slot->current != NULL) + (slot->starting != NULL);
+
+	for (size_t i = 0; i < SLOT_RETIRING_MAX; i++)
+		count += slot->retiring[i] != NULL;
+	return count;
+}
+
 void slot_close(struct slot *slot)
 {
 	dispatch(slot, SLOT_EVENT_CLOSE);
@@ -486,7 +521,7 @@ void slot_done(struct slot *slot)
 		listener_close(&slot->listeners[i]);
 	/* The pool has a successor, and this slot has none in it. */
 	if (slot->pool->lender && !slot->lender && slot->handoff[0] != -1)
-		(void)slot_handoff_pass_on(slot->handoff, slot->pool->fresh[1]);
+		(void)slot_handoff_pass_on(slot->handoff, slot->pool->fresh[1], SIZE_MAX);
 	for (int i = 0; i < 2; i++)
 		if (slot->handoff[i] != -1 && !slot->lender)
 			(void)close(slot->handoff[i]);

@@ -101,6 +101,22 @@ void slot_take_over(struct slot *slot);
 void slot_start(struct slot *slot);
 
 /**
+ * slot_spare() - ask its worker to leave, and have none until slot_start()
+ * @slot:	Slot
+ *
+ * Return: false if it has no worker that could leave now
+ */
+bool slot_spare(struct slot *slot);
+
+/**
+ * slot_processes() - number of its workers: serving, starting, leaving
+ * @slot:	Slot
+ *
+ * Return: their number
+ */
+unsigned int slot_processes(const struct slot *slot);
+
+/**
  * slot_look() - see whether its worker has reached its request limit, and replace it
  * @slot:	Slot
  */

@@ -32,7 +32,7 @@ int slot_handoff_open(int ret_pair[2])
 	return 0;
 }
 
-size_t slot_handoff_pass_on(const int pair[2], int out)
+size_t slot_handoff_pass_on(const int pair[2], int out, size_t most)
 {
 	const size_t room = (size_t)CLIENT_BUFFER_SIZE * 2;
 	struct transfer *transfer = malloc(sizeof(*transfer) + room);
@@ -42,7 +42,8 @@ size_t slot_handoff_pass_on(const int pair[2], int out)
 
 	if (!transfer)
 		return 0;
-	while ((count = transfer_receive(pair[0], transfer, transfer + 1, room, fds)) > 0) {
+	while (most-- > 0 &&
+	       (count = transfer_receive(pair[0], transfer, transfer + 1, room, fds)) > 0) {
 		size_t bytes = 0;
 
 		for (uint32_t i = 0; i < count; i++)

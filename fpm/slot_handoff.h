@@ -15,11 +15,12 @@ int slot_handoff_open(int ret_pair[2]);
 
 /**
  * slot_handoff_pass_on() - give what waits in a pair to another one's readers
- * @pair:	Pair of a slot that will have no worker any more
+ * @pair:	Pair of sockets
  * @out:	Where connections go that any worker of the pool may take
+ * @most:	Messages at most, each with up to TRANSFER_BATCH connections
  *
  * Return: number of connections
  */
-size_t slot_handoff_pass_on(const int pair[2], int out);
+size_t slot_handoff_pass_on(const int pair[2], int out, size_t most);
 
 #endif

@@ -40,11 +40,29 @@ static bool anybody_up(const struct pool *pool)
 	return false;
 }
 
-static bool can_pass_on(const struct pool *pool)
+bool slot_standin_can_pass_on(const struct pool *pool)
 {
 	struct pollfd p = {.fd = pool->fresh[1], .events = POLLOUT};
 
 	return anybody_up(pool) && poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
+}
+
+int slot_standin_pass_on(const struct pool *pool, int listener)
+{
+	struct transfer transfer = {.abi = ABI_VERSION, .count = 1};
+	struct transfer_entry *entry = &transfer.entries[0];
+	int fd;
+
+	/* Who may connect is the workers' business: they know the list, and tell of those refused. */
+	*entry = (struct transfer_entry){
+		.fresh = 1, .unchecked = 1, .peer_len = sizeof(entry->peer)};
+	fd = accept4(listener, (struct sockaddr *)&entry->peer, &entry->peer_len, SOCK_CLOEXEC);
+	if (fd == -1)
+		return errno == EMFILE || errno == ENFILE ? -errno : 0;
+	entry->born_ms = clock_ms();
+	(void)transfer_send(pool->fresh[1], &transfer, NULL, 0, &fd, 0);
+	(void)close(fd);
+	return 0;
 }
 
 static void watch(struct slot_standin *s, bool on)
@@ -63,38 +81,16 @@ static void pause_cb(struct ev_loop *loop, ev_timer *w, int revents)
 	watch(w->data, true);
 }
 
-static void pass_on(const struct pool *pool, int fd, const struct transfer_entry *entry)
-{
-	struct transfer transfer = {.abi = ABI_VERSION, .count = 1, .entries = {*entry}};
-
-	(void)transfer_send(pool->fresh[1], &transfer, NULL, 0, &fd, 0);
-	(void)close(fd);
-}
-
 static void listener_cb(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct slot_standin *s = w->data;
 	const struct pool *pool = s->slot->pool;
-	/* Who may connect is the workers' business: they know the list, and tell of those refused. */
-	struct transfer_entry entry = {.fresh = 1, .unchecked = 1, .peer_len = sizeof(entry.peer)};
-	int fd;
 
 	(void)revents;
-	if (!can_pass_on(pool)) {
-		watch(s, false);
-		ev_timer_start(loop, &s->pause);
+	if (slot_standin_can_pass_on(pool) && slot_standin_pass_on(pool, w->fd) == 0)
 		return;
-	}
-	fd = accept4(w->fd, (struct sockaddr *)&entry.peer, &entry.peer_len, SOCK_CLOEXEC);
-	if (fd == -1) {
-		if (errno == EMFILE || errno == ENFILE) {
-			watch(s, false);
-			ev_timer_start(loop, &s->pause);
-		}
-		return;
-	}
-	entry.born_ms = clock_ms();
-	pass_on(pool, fd, &entry);
+	watch(s, false);
+	ev_timer_start(loop, &s->pause);
 }
 
 static struct slot_standin *standin_new(struct slot *slot)

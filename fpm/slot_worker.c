@@ -398,6 +398,11 @@ bool slot_worker_score(const struct slot_worker *worker, struct abi_score *ret_s
 	return worker->has_score;
 }
 
+void slot_worker_ask_to_ring(struct slot_worker *worker)
+{
+	scoreboard_ask_to_ring(&worker->pool->board, worker->score);
+}
+
 const char *slot_worker_last_words(const struct slot_worker *worker)
 {
 	return output_last(worker->output);

@@ -73,7 +73,7 @@ void slot_worker_free(struct slot_worker *worker);
 void slot_worker_ask(struct slot_worker *worker);
 
 /**
- * slot_worker_recycle() - likewise, when its successor is there: nothing is urgent
+ * slot_worker_recycle() - likewise, with a successor or no need of one: nothing is urgent
  * @worker:	A worker that is up
  *
  * It is not killed as long as it is busy. slot_worker_ask() may follow.
@@ -106,6 +106,9 @@ uint64_t slot_worker_served(const struct slot_worker *worker);
 
 /* A copy of its entry of the scoreboard; false if it was executed and has none. */
 bool slot_worker_score(const struct slot_worker *worker, struct abi_score *ret_score);
+
+/* It shall tell when it goes busy or holds more or less; it must have a score. */
+void slot_worker_ask_to_ring(struct slot_worker *worker);
 
 /* The last line that it printed, "" if none. */
 const char *slot_worker_last_words(const struct slot_worker *worker);

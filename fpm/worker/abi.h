@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes whenever anything below does. */
-#define ABI_VERSION 5U
+#define ABI_VERSION 6U
 
 /*
  * Inherited by a template: its end of the control socket and the library itself, which is
@@ -161,9 +161,10 @@ enum abi_state {
  * @script:		SCRIPT_FILENAME of it, cut to fit
  * @announce:		The manager wants to know of the next request: the worker clears it and
  *			writes the eventfd ABI_SPAWN_FD_ATTENTION when it starts on one
+ * @ring:		Likewise, and also when @parked changes
  *
- * One writer, the worker, but for @announce; the manager clears the entry before the worker is
- * forked and reads it after.
+ * One writer, the worker, but for @announce and @ring; the manager clears the entry before the
+ * worker is forked and reads it after.
  * Texts may be torn when they are read while they change; they end in a NUL whatever happens, as
  * the last byte is never written. Pool code can write here too, so the manager takes everything for
  * a hint and nothing for an index.
@@ -181,7 +182,8 @@ struct abi_score {
 	char uri[ABI_URI_SIZE];
 	char script[ABI_SCRIPT_SIZE];
 	uint32_t announce;
-	uint8_t reserved[60];
+	uint32_t ring;
+	uint8_t reserved[56];
 };
 _Static_assert(sizeof(struct abi_score) == 512, "whole cache lines");
 

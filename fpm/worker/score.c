@@ -7,6 +7,7 @@
 #include "head.h"
 #include "template.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -26,19 +27,35 @@ static void change_state(uint32_t state)
 	__atomic_store_n(&own->state, state, __ATOMIC_RELEASE);
 }
 
+static bool is_wanted(uint32_t *wish)
+{
+	if (__atomic_load_n(wish, __ATOMIC_RELAXED) == 0)
+		return false;
+	__atomic_store_n(wish, 0, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void wake_manager(void)
+{
+	const uint64_t one = 1;
+
+	/* A full eventfd has woken it already. */
+	if (attention != -1)
+		(void)!write(attention, &one, sizeof(one));
+}
+
 /*
  * The manager sleeps while everybody is idle, if it may. Either it sees our state when it looks for
  * the last time before that, or we see its wish here; the fence keeps the two apart.
  */
 static void announce(void)
 {
-	const uint64_t one = 1;
+	bool wanted;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&own->announce, __ATOMIC_RELAXED) == 0 || attention == -1)
-		return;
-	__atomic_store_n(&own->announce, 0, __ATOMIC_RELAXED);
-	(void)!write(attention, &one, sizeof(one));
+	wanted = is_wanted(&own->announce);
+	if (is_wanted(&own->ring) || wanted)
+		wake_manager();
 }
 
 void score_open(const struct template_worker *worker)
@@ -73,6 +90,7 @@ void score_busy(const uint8_t *head, size_t size)
 	};
 
 	change_state(ABI_STATE_BUSY);
+	announce();
 	head_read(head, size, texts, sizeof(texts) / sizeof(texts[0]));
 	announce();
 }
@@ -84,7 +102,12 @@ void score_accepted(void)
 
 void score_parked(uint32_t count)
 {
-	own->parked = count;
+	if (own->parked == count)
+		return;
+	__atomic_store_n(&own->parked, count, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (is_wanted(&own->ring))
+		wake_manager();
 }
 
 void score_wrote(size_t size)

@@ -228,6 +228,7 @@ struct client *wait_next(void)
 			errno = EINVAL;
 			return NULL;
 		}
+		score_parked(clients_held());
 		timeout_ms = mind_room(timeout_ms);
 		if (take_event(clients_have_ready() ? 0 : timeout_ms) == -1)
 			return NULL;

@@ -85,7 +85,7 @@ refuses "bad time" 5 "process_control_timeout" "'1 week' is not accepted" "${poo
 	"process_control_timeout = 1 week"
 refuses "bad mode" 5 "listen.mode" "'0999' is not accepted.*octal" "${pool[@]}" "listen.mode = 0999"
 refuses "bad switch" 5 "clear_env" "'perhaps' is not accepted" "${pool[@]}" "clear_env = perhaps"
-refuses "bad process manager" 5 "pm" "dynamic.*static" "${pool[@]}" "pm = dynamic"
+refuses "bad process manager" 5 "pm" "needs pm.min_spare_servers" "${pool[@]}" "pm = dynamic"
 refuses "relative folder" 5 "chdir" "absolute" "${pool[@]}" "chdir = here"
 refuses "bad variable" 5 "env[1A]" "no name for a variable" "${pool[@]}" "env[1A] = x"
 refuses "berth's variable" 5 "env[LD_PRELOAD]" "berth sets this variable" "${pool[@]}" "env[LD_PRELOAD] = x"

@@ -327,11 +327,8 @@ static void test_refused_values(void **state)
 				      "number of a group"},
 		{"user =", "user: the value is empty; accepted is the name or number of a user"},
 		{"group =", "group: the value is empty; accepted is the name or number of a group"},
-		{"pm = dynamic", "pm: php-fpm's 'dynamic' is not there in berth; accepted is "
-				 "static only"},
-		{"pm = ondemand", "pm: php-fpm's 'ondemand' is not there in berth; accepted is "
-				  "static only"},
-		{"pm = Static", "pm: 'Static' is not accepted; accepted is static"},
+		{"pm = Static",
+		 "pm: 'Static' is not accepted; accepted is static, dynamic or ondemand"},
 		{"chdir = srv", "chdir: 'srv' is not accepted; accepted is an absolute path"},
 		{"clear_env = maybe", "clear_env: 'maybe' is not accepted; accepted is one of yes, "
 				      "no, on, off, true, false, 1, 0"},
@@ -399,8 +396,6 @@ static void test_unknown_keys(void **state)
 		{"usr = 1", "usr: unknown key; did you mean user?"},
 		{"php_vaule[a] = 1", "php_vaule[a]: unknown key; did you mean php_value?"},
 		{"colour = 1", "colour: unknown key; berth.conf(5) lists those accepted"},
-		{"pm.start_servers = 1", "pm.start_servers: is a php-fpm key that berth does not "
-					 "have"},
 		{"request_terminate_timeout_track_finished = x",
 		 "request_terminate_timeout_track_finished: is a php-fpm key that berth does not "
 		 "have"},

@@ -109,6 +109,51 @@ static void test_exec_has_one_socket(void **state)
 		   "worker has one socket; accepted is one of the addresses\n");
 }
 
+static void test_sizes(void **state)
+{
+#define DYNAMIC "[w]\nlisten = /a-%n\npm.max_children = 8\npm = dynamic\n"
+	static const char *const examples[][2] = {
+		{DYNAMIC, "E f:4: pm: dynamic needs pm.min_spare_servers and "
+			  "pm.max_spare_servers\n"},
+		{DYNAMIC "pm.min_spare_servers = 1\npm.max_spare_servers = 9\n",
+		 "E f:6: pm.max_spare_servers: is above pm.max_children; accepted is at most "
+		 "that\n"},
+		{DYNAMIC "pm.min_spare_servers = 5\npm.max_spare_servers = 4\n",
+		 "E f:5: pm.min_spare_servers: is above pm.max_spare_servers; accepted is at most "
+		 "that\n"},
+		{DYNAMIC "pm.min_spare_servers = 2\npm.max_spare_servers = 4\n"
+			 "pm.start_servers = 5\n",
+		 "E f:7: pm.start_servers: is not from pm.min_spare_servers to "
+		 "pm.max_spare_servers\n"},
+		{DYNAMIC "spawn = exec\n",
+		 "E f:4: pm: with spawn = exec only static is accepted: such workers don't tell "
+		 "whether they idle\n"},
+		{"[w]\nlisten = pipe:/a-%n\npm.max_children = 8\npm = ondemand\n",
+		 "E f:4: pm: on pipes only static is accepted: nobody connects to them\n"},
+		{"process.max = 9\n" DYNAMIC "pm.min_spare_servers = 2\n"
+		 "pm.max_spare_servers = 6\n[s]\nlisten = /s\npm.max_children = 6\n",
+		 "E f:1: process.max: the pools start with 10 workers, which is above it\n"},
+	};
+	struct conf *conf;
+	char *said;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(examples); i++)
+		check_said(examples[i][0], &as_user, examples[i][1]);
+	said = read_text("process.max = 10\n" DYNAMIC
+			 "pm.min_spare_servers = 2\npm.max_spare_servers = 6\n"
+			 "[s]\nlisten = /s\npm.max_children = 6\n"
+			 "[o]\nlisten = /o\npm.max_children = 6\npm = ondemand\n",
+			 &as_user, &conf);
+	assert_string_equal(said, "");
+	assert_non_null(conf);
+	assert_int_equal(conf->pools->start_servers, 4);
+	assert_int_equal(conf->process_max, 10);
+	free(said);
+	conf_free(conf);
+#undef DYNAMIC
+}
+
 static void test_collisions(void **state)
 {
 #define FREE "; accepted is an address that nobody else has\n"
@@ -350,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_lookups),
 		cmocka_unit_test(test_exec_has_one_socket),
+		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_collisions),
 		cmocka_unit_test(test_collisions_of_many),
 		cmocka_unit_test(test_peers),
