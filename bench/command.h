@@ -9,6 +9,7 @@ struct session;
 int command_run(struct session *session);
 int command_compare(struct session *session);
 int command_diff(struct session *session);
+int command_ramp(struct session *session);
 int command_floor(struct session *session);
 int command_selftest(struct session *session);
 

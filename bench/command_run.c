@@ -49,18 +49,6 @@ static int open_target(const struct session *s, struct target *target)
 	return rc;
 }
 
-/* Nobody moves the processes of others: what is there already runs where it runs. */
-static void check_placement(struct session *s, const struct target *target)
-{
-	if (s->options->starts || s->plan.placement == PLACEMENT_FREE ||
-	    (target->pid != 0 && placement_holds(&s->plan, target->pid)))
-		return;
-	if (s->options->placement != PLACEMENT_DEFAULT)
-		session_say("--placement: the server is not held on the CPUs that this needs (see "
-			    "taskset(1)), so the scheduler places client and server");
-	(void)placement_plan(PLACEMENT_FREE, s->options->threads, &s->plan);
-}
-
 static void progress_cb(uint64_t answered, uint64_t failed, uint64_t elapsed_ns, void *data)
 {
 	(void)data;
@@ -197,7 +185,8 @@ static int run_on(struct session *s, const struct target *target, struct cell *c
 static int load_target(struct session *s, const struct target *target, struct cell *cell,
 		       struct rounds *rounds, struct request *request)
 {
-	check_placement(s, target);
+	if (!s->options->starts)
+		session_check_placement(s, target);
 	environment_add(&s->environment, "target", "%s", target->name);
 	if (target->version[0])
 		environment_add(&s->environment, "version", "%s", target->version);

@@ -20,6 +20,8 @@ static int dispatch(struct session *session)
 		return command_run(session);
 	case COMMAND_FLOOR:
 		return command_floor(session);
+	case COMMAND_RAMP:
+		return command_ramp(session);
 	case COMMAND_DIFF:
 		return command_diff(session);
 	case COMMAND_SELFTEST:

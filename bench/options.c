@@ -23,10 +23,10 @@ static const struct {
 	const char *name;
 	enum options_command command;
 } commands[] = {
-	{"compare", COMMAND_COMPARE},	{"run", COMMAND_RUN},	 {"floor", COMMAND_FLOOR},
-	{"selftest", COMMAND_SELFTEST}, {"diff", COMMAND_DIFF},	 {"help", COMMAND_HELP},
-	{"--help", COMMAND_HELP},	{"-h", COMMAND_HELP},	 {"version", COMMAND_VERSION},
-	{"--version", COMMAND_VERSION}, {"-V", COMMAND_VERSION},
+	{"compare", COMMAND_COMPARE},	{"run", COMMAND_RUN},		{"floor", COMMAND_FLOOR},
+	{"selftest", COMMAND_SELFTEST}, {"diff", COMMAND_DIFF},		{"help", COMMAND_HELP},
+	{"ramp", COMMAND_RAMP},		{"--help", COMMAND_HELP},	{"-h", COMMAND_HELP},
+	{"version", COMMAND_VERSION},	{"--version", COMMAND_VERSION}, {"-V", COMMAND_VERSION},
 };
 
 static int set_kind(const struct value *v, const char *text, enum target_kind *ret)
@@ -321,6 +321,10 @@ static int set_rest(struct options *o, int id, const struct value *v, char *text
 		return value_real(v, text, 0.0001, 1, &o->delta);
 	case OPTION_BUDGET:
 		return value_time(v, text, &o->budget_ns);
+	case OPTION_SLO:
+		return value_time(v, text, &o->slo_ns);
+	case OPTION_MAX_RATE:
+		return value_real(v, text, 1, 1e9, &o->max_rate);
 	case OPTION_RESTART:
 		return set_number(v, text, 1, CELL_ROUNDS_MAX, &o->restart_every);
 	case OPTION_RETRY_DIRTY:
@@ -461,16 +465,17 @@ static void set_defaults(struct options *o)
 /* What is left of the command line: the address of run, the files of diff. */
 static int parse_words(int argc, char *argv[], struct options *o, char *error, size_t size)
 {
-	if (o->command == COMMAND_RUN && optind < argc)
+	if ((o->command == COMMAND_RUN || o->command == COMMAND_RAMP) && optind < argc)
 		o->address = argv[optind++];
 	for (size_t i = 0; o->command == COMMAND_DIFF && i < COUNT(o->files) && optind < argc; i++)
 		o->files[i] = argv[optind++];
 	if (optind == argc)
 		return 0;
-	(void)snprintf(error, size,
-		       "%.64s: unexpected word; accepted are options, one ADDRESS for run, two "
-		       "files for diff",
-		       argv[optind]);
+	(void)snprintf(
+		error, size,
+		"%.64s: unexpected word; accepted are options, one ADDRESS for run and ramp, two "
+		"files for diff",
+		argv[optind]);
 	return -EINVAL;
 }
 
@@ -504,8 +509,9 @@ static int parse_help(int argc, char *argv[], struct options *o, char *error, si
 	if (o->about != COMMANDS && argc <= (o->command == COMMAND_HELP ? 2 : 1))
 		return 0;
 	(void)snprintf(error, size, "%.64s: unexpected; accepted is %s", argv[argc - 1],
-		       o->command == COMMAND_HELP ? "one of compare, run, floor, selftest and diff"
-						  : "nothing");
+		       o->command == COMMAND_HELP
+			       ? "one of compare, run, ramp, floor, selftest and diff"
+			       : "nothing");
 	return -EINVAL;
 }
 
@@ -521,7 +527,7 @@ int options_parse(int argc, char *argv[], struct options *ret_options, char *err
 		if (o->command == COMMANDS) {
 			(void)snprintf(error, size,
 				       "%.64s: unknown command; accepted are compare, "
-				       "run, floor, selftest, diff, help and version",
+				       "run, ramp, floor, selftest, diff, help and version",
 				       argv[1]);
 			return -EINVAL;
 		}

@@ -28,6 +28,7 @@ enum options_command {
 	COMMAND_FLOOR,
 	COMMAND_SELFTEST,
 	COMMAND_DIFF,
+	COMMAND_RAMP,
 	COMMAND_HELP,
 	COMMAND_VERSION,
 	COMMANDS,
@@ -43,7 +44,7 @@ enum options_command {
  * struct options - all options of all commands
  * @command:	What to do
  * @about:	COMMAND_HELP: the command that help is wanted for, COMMAND_HELP = all of them
- * @address:	run: where the responder is, NULL with @start
+ * @address:	run, ramp: where the responder is, NULL with @start
  * @files:	diff: the saved runs
  * @start:	run: responder to start
  * @starts:	@start was given
@@ -80,6 +81,8 @@ enum options_command {
  * @delta:	compare: 0 = default
  * @budget_ns:	compare: time that all may take
  * @retry_dirty: compare: what was dirty is measured once more
+ * @slo_ns:	ramp: p99 that passes, 0 = default
+ * @max_rate:	ramp: highest rate, 0 = default
  * @restart_every: compare: rounds between two starts of the targets, 0 = they are started once
  * @quickack_both: compare: each TCP cell once without and once with TCP_QUICKACK
  * @strict:	compare: a control that does not hold refuses the verdict
@@ -130,6 +133,8 @@ struct options {
 	bool quickack_both;
 	bool retry_dirty;
 	unsigned int restart_every;
+	uint64_t slo_ns;
+	double max_rate;
 	bool strict;
 };
 

@@ -17,59 +17,65 @@
 #define FLOOR	 (1U << COMMAND_FLOOR)
 #define SELFTEST (1U << COMMAND_SELFTEST)
 #define DIFF	 (1U << COMMAND_DIFF)
-#define ALL	 (RUN | COMPARE | FLOOR | SELFTEST)
+#define RAMP	 (1U << COMMAND_RAMP)
+#define ALL	 (RUN | COMPARE | FLOOR | SELFTEST | RAMP)
 
 const struct options_entry options_table[] = {
-	{"threads", 't', "N", RUN | COMPARE, "threads of the client (1)"},
-	{"connections", 'c', "N[,N]", RUN | COMPARE, "requests in flight (1; compare: 1,4)"},
+	{"threads", 't', "N", RUN | COMPARE | RAMP, "threads of the client (1)"},
+	{"connections", 'c', "N[,N]", RUN | COMPARE | RAMP,
+	 "requests in flight (1; compare: 1,4; ramp: 8)"},
 	{"duration", 'd', "TIME", RUN, "how long (10s, unless -n is given)"},
 	{"requests", 'n', "N", RUN, "how many requests"},
-	{"keep", OPTION_KEEP, NULL, RUN, "keep connections open (usual)"},
-	{"new", OPTION_NEW, NULL, RUN, "a new connection for each request"},
+	{"keep", OPTION_KEEP, NULL, RUN | RAMP, "keep connections open (usual)"},
+	{"new", OPTION_NEW, NULL, RUN | RAMP, "a new connection for each request"},
 	{"rate", OPTION_RATE, "N", RUN, "open loop: N arrivals a second, come what may"},
-	{"arrivals", OPTION_ARRIVALS, "KIND", RUN, "of --rate: poisson (usual), constant"},
-	{"max-queue", OPTION_MAX_QUEUE, "N", RUN, "of --rate: most that wait (10000)"},
-	{"script", OPTION_SCRIPT, "PATH", RUN, "SCRIPT_FILENAME"},
-	{"method", OPTION_METHOD, "M", RUN, "REQUEST_METHOD (GET, POST with a body)"},
-	{"query", OPTION_QUERY, "Q", RUN, "QUERY_STRING"},
-	{"param", OPTION_PARAM, "NAME=VALUE", RUN, "a parameter; may be repeated"},
-	{"data", OPTION_DATA, "TEXT|@FILE", RUN, "body of the request"},
-	{"request", OPTION_REQUEST, "FILE", RUN, "parameters and body from a file"},
-	{"split-params", OPTION_SPLIT_PARAMS, "N", RUN, "most content of a PARAMS record"},
-	{"split-stdin", OPTION_SPLIT_STDIN, "N", RUN, "most content of a STDIN record"},
-	{"pad", OPTION_PAD, NULL, RUN, "pad records to 8 bytes, as nginx does"},
-	{"nodelay", OPTION_NODELAY, NULL, RUN | COMPARE, "set TCP_NODELAY"},
-	{"quickack", OPTION_QUICKACK, "on|off", RUN | COMPARE,
+	{"arrivals", OPTION_ARRIVALS, "KIND", RUN | RAMP, "of --rate: poisson (usual), constant"},
+	{"max-queue", OPTION_MAX_QUEUE, "N", RUN | RAMP, "of --rate: most that wait (10000)"},
+	{"script", OPTION_SCRIPT, "PATH", RUN | RAMP, "SCRIPT_FILENAME"},
+	{"method", OPTION_METHOD, "M", RUN | RAMP, "REQUEST_METHOD (GET, POST with a body)"},
+	{"query", OPTION_QUERY, "Q", RUN | RAMP, "QUERY_STRING"},
+	{"param", OPTION_PARAM, "NAME=VALUE", RUN | RAMP, "a parameter; may be repeated"},
+	{"data", OPTION_DATA, "TEXT|@FILE", RUN | RAMP, "body of the request"},
+	{"request", OPTION_REQUEST, "FILE", RUN | RAMP, "parameters and body from a file"},
+	{"split-params", OPTION_SPLIT_PARAMS, "N", RUN | RAMP, "most content of a PARAMS record"},
+	{"split-stdin", OPTION_SPLIT_STDIN, "N", RUN | RAMP, "most content of a STDIN record"},
+	{"pad", OPTION_PAD, NULL, RUN | RAMP, "pad records to 8 bytes, as nginx does"},
+	{"nodelay", OPTION_NODELAY, NULL, RUN | COMPARE | RAMP, "set TCP_NODELAY"},
+	{"quickack", OPTION_QUICKACK, "on|off", RUN | COMPARE | RAMP,
 	 "set TCP_QUICKACK; compare: or both"},
-	{"on-eagain", OPTION_EAGAIN, "POLICY", RUN | COMPARE,
+	{"on-eagain", OPTION_EAGAIN, "POLICY", RUN | COMPARE | RAMP,
 	 "accept queue full: fail (usual), retry=MS, wait"},
-	{"timeout", OPTION_TIMEOUT, "TIME", RUN | COMPARE, "longest time of a request (10s)"},
-	{"expect-status", OPTION_STATUS, "N", RUN, "status of a good answer, or any (200)"},
-	{"expect-length", OPTION_LENGTH, "BYTES", RUN, "length of a good answer's body"},
-	{"start", OPTION_START, "KIND", RUN, "start null, berth, php-fpm or spawn-fcgi"},
+	{"timeout", OPTION_TIMEOUT, "TIME", RUN | COMPARE | RAMP,
+	 "longest time of a request (10s)"},
+	{"expect-status", OPTION_STATUS, "N", RUN | RAMP, "status of a good answer, or any (200)"},
+	{"expect-length", OPTION_LENGTH, "BYTES", RUN | RAMP, "length of a good answer's body"},
+	{"start", OPTION_START, "KIND", RUN | RAMP, "start null, berth, php-fpm or spawn-fcgi"},
 	{"transport", OPTION_TRANSPORT, "T", RUN, "of --start: unix (usual), tcp, pipe"},
-	{"size", OPTION_SIZE, "BYTES", RUN, "of --start: body of an answer (100)"},
-	{"server-pid", OPTION_SERVER_PID, "PID", RUN, "root of the server's processes"},
+	{"size", OPTION_SIZE, "BYTES", RUN | RAMP, "of --start: body of an answer (100)"},
+	{"server-pid", OPTION_SERVER_PID, "PID", RUN | RAMP, "root of the server's processes"},
 	{"targets", OPTION_TARGETS, "LIST", COMPARE, "of null, berth, php-fpm, spawn-fcgi (berth)"},
-	{"transports", OPTION_TRANSPORTS, "LIST", COMPARE, "of tcp, unix, pipe (all)"},
+	{"transports", OPTION_TRANSPORTS, "LIST", COMPARE | RAMP, "of tcp, unix, pipe (all)"},
 	{"modes", OPTION_MODES, "LIST", COMPARE, "of new, kept (both)"},
 	{"sizes", OPTION_SIZES, "LIST", COMPARE | FLOOR,
 	 "bytes of an answer (100,9000); floor: there, back"},
-	{"workers", OPTION_WORKERS, "N", RUN | COMPARE, "workers of a target, or what %n counts"},
-	{"backlog", OPTION_BACKLOG, "N", RUN | COMPARE, "accept queue of a target (511)"},
-	{"budget", OPTION_BUDGET, "TIME", COMPARE, "time for all of it (110s)"},
-	{"rounds", OPTION_ROUNDS, "N", COMPARE | FLOOR | SELFTEST,
-	 "rounds (15, to 31 if need be; floor: 11)"},
+	{"workers", OPTION_WORKERS, "N", RUN | COMPARE | RAMP,
+	 "workers of a target, or what %n counts"},
+	{"backlog", OPTION_BACKLOG, "N", RUN | COMPARE | RAMP, "accept queue of a target (511)"},
+	{"budget", OPTION_BUDGET, "TIME", COMPARE | RAMP, "time for all of it (110s)"},
+	{"rounds", OPTION_ROUNDS, "N", COMPARE | FLOOR | SELFTEST | RAMP,
+	 "rounds (15, to 31 if need be; floor: 11; ramp: 6)"},
 	{"precision", OPTION_PRECISION, "SHARE", COMPARE, "go on until +/- this (0.02)"},
 	{"delta", OPTION_DELTA, "SHARE", COMPARE | DIFF,
 	 "a difference that does not matter (0.03)"},
+	{"slo", OPTION_SLO, "TIME", RAMP, "p99 that passes (5 times the unloaded one)"},
+	{"max-rate", OPTION_MAX_RATE, "N", RAMP, "highest rate that is tried (100000)"},
 	{"restart-every", OPTION_RESTART, "K", COMPARE, "start all targets anew each K rounds"},
 	{"retry-dirty", OPTION_RETRY_DIRTY, NULL, COMPARE, "measure once more what was disturbed"},
 	{"strict", OPTION_STRICT, NULL, COMPARE, "no verdict where there are doubts"},
 	{"placement", OPTION_PLACEMENT, "P", ALL, "CPUs: same, split (usual), free"},
 	{"seed", OPTION_SEED, "N", ALL, "of all that is random"},
 	{"require", OPTION_REQUIRE, "EXPR", RUN | COMPARE, "threshold: 'p99<5ms', 'failures=0'"},
-	{"json", OPTION_JSON, "FILE|-", RUN | COMPARE | FLOOR | DIFF, "write a JSON report"},
+	{"json", OPTION_JSON, "FILE|-", RUN | COMPARE | RAMP | FLOOR | DIFF, "write a JSON report"},
 	{"csv", OPTION_CSV, "FILE|-", RUN | COMPARE | FLOOR, "write a CSV report"},
 	{"help", 'h', NULL, ALL | DIFF, "print this"},
 };
@@ -80,6 +86,8 @@ static const char general[] =
 	"Usage: berth-bench [compare] [OPTION]...   compare TCP, unix sockets and pipes\n"
 	"       berth-bench run [OPTION]... ADDRESS | --start KIND\n"
 	"                                           put load on a responder\n"
+	"       berth-bench ramp [OPTION]... [ADDRESS]\n"
+	"                                           how much load is sustained\n"
 	"       berth-bench floor [OPTION]...       what the machine can do without FastCGI\n"
 	"       berth-bench selftest [OPTION]...    can this machine be believed\n"
 	"       berth-bench diff [OPTION]... A.json B.json\n"
@@ -102,6 +110,10 @@ static const char *const usages[COMMANDS] = {
 			"pipe:/PATH; with %n in it, or +%n behind the port, --workers of them.\n",
 	[COMMAND_FLOOR] = "Usage: berth-bench floor [OPTION]...\n\n"
 			  "Ping-pong of plain bytes over each transport: no responder is faster.\n",
+	[COMMAND_RAMP] =
+		"Usage: berth-bench ramp [OPTION]... [ADDRESS]\n\n"
+		"How many requests a second does it sustain? Without ADDRESS it starts what\n"
+		"--start says, by default berth, on each of --transports.\n",
 	[COMMAND_DIFF] = "Usage: berth-bench diff [OPTION]... A.json B.json\n\n"
 			 "Which one of two runs that --json has saved is faster?\n",
 	[COMMAND_SELFTEST] = "Usage: berth-bench selftest [OPTION]...\n\n"

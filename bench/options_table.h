@@ -48,9 +48,11 @@ enum option_id {
 	OPTION_PAD,
 	OPTION_RETRY_DIRTY,
 	OPTION_RESTART,
+	OPTION_SLO,
+	OPTION_MAX_RATE,
 };
 
-#define OPTIONS_TABLE_SIZE 47
+#define OPTIONS_TABLE_SIZE 49
 
 /**
  * struct options_entry - an option

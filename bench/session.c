@@ -295,3 +295,16 @@ uint64_t session_failures(const struct session *session, const struct cell *cell
 	}
 	return cell->total->interrupted ? count - failures->count[FAILURE_DEADLINE] : count;
 }
+
+void session_check_placement(struct session *session, const struct target *target)
+{
+	const struct options *o = session->options;
+
+	if (session->plan.placement == PLACEMENT_FREE ||
+	    (target->pid != 0 && placement_holds(&session->plan, target->pid)))
+		return;
+	if (o->placement != PLACEMENT_DEFAULT)
+		session_say("--placement: the server is not held on the CPUs that this needs (see "
+			    "taskset(1)), so the scheduler places client and server");
+	(void)placement_plan(PLACEMENT_FREE, o->threads, &session->plan);
+}

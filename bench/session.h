@@ -67,6 +67,13 @@ bool session_request(const struct options *options, const char *script, size_t b
 		     struct request *ret_request);
 
 /**
+ * session_check_placement() - nobody moves the processes of others: they run where they run
+ * @session:	Session, whose placement becomes PLACEMENT_FREE unless theirs is as planned
+ * @target:	Responder that was there already
+ */
+void session_check_placement(struct session *session, const struct target *target);
+
+/**
  * session_report() - the table, and the files that were asked for
  * @session:	Session
  * @report:	What was measured

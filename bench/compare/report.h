@@ -21,6 +21,7 @@
 #define REPORT_WIDTH 80
 
 struct diff;
+struct ramp;
 
 /**
  * struct report - everything a report may show; what is NULL is left out
@@ -31,6 +32,7 @@ struct diff;
  *		report_wrap_run()
  * @verdicts:	What it means; NULL for a plain run
  * @floor:	Physical limit
+ * @ramp:	How much is sustained
  * @diff:	Two saved runs against each other
  * @requirements: Thresholds
  * @requirement_count: Entries
@@ -42,6 +44,7 @@ struct report {
 	const struct rounds *rounds;
 	const struct verdicts *verdicts;
 	const struct floor_result *floor;
+	const struct ramp *ramp;
 	const struct diff *diff;
 	const struct requirement *requirements;
 	size_t requirement_count;
@@ -99,6 +102,15 @@ int report_csv(FILE *out, const struct report *report);
  * Return: see above
  */
 int report_floor(FILE *out, const struct report *report);
+
+/**
+ * report_ramp() - a ramp, for people
+ * @out:	Where to
+ * @report:	@ramp must be set
+ *
+ * Return: see above
+ */
+int report_ramp(FILE *out, const struct report *report);
 
 /**
  * report_diff() - two saved runs, for people

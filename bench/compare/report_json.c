@@ -190,6 +190,8 @@ int report_json(FILE *out, const struct report *report)
 						    "text", report->placement->text));
 	if (report->rounds != NULL)
 		add_measured(root, report);
+	if (report->ramp != NULL)
+		(void)json_object_set_new(root, "ramp", report_json_ramp(report->ramp));
 	if (report->diff != NULL)
 		(void)json_object_set_new(root, "diff", report_json_diff(report->diff));
 	if (report->floor != NULL)

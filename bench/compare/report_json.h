@@ -77,6 +77,15 @@ json_t *report_json_verdicts(const struct verdicts *verdicts);
 const char *report_json_verdict_word(enum statistics_verdict verdict);
 
 struct diff;
+struct ramp;
+
+/**
+ * report_json_ramp() - a ramp
+ * @ramp:	Ramp
+ *
+ * Return: new reference
+ */
+json_t *report_json_ramp(const struct ramp *ramp);
 
 /**
  * report_json_diff() - two saved runs

@@ -5,7 +5,7 @@
 . "$HERE/bench_lib.sh"
 page=$(cd "$HERE/../.." && pwd)/docs/berth-bench.1
 
-for command in compare run floor selftest diff; do
+for command in compare run ramp floor selftest diff; do
 	bench "$command" --help
 	grep -Eo -- '--[a-z-]+ ' "$T/out" | tr -d ' ' | sort -u
 done | sort -u >"$T/program"

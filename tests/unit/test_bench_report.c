@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "bench/compare/diff.h"
+#include "bench/compare/ramp.h"
 #include "bench/compare/report.h"
 #include "compare_fixture.h"
 
@@ -399,9 +400,23 @@ static void make_diff(struct diff *diff)
 	assert_int_equal(diff_make(&saved[0], &saved[1], 0, diff), 0);
 }
 
+/* A target with a bracket and a step. */
+static void make_ramp(const struct target *target, struct ramp *ramp)
+{
+	static struct ramp_target targets[2];
+
+	for (int i = 0; i < 2; i++)
+		targets[i] = (struct ramp_target){
+			.target = target, .brackets = {{.low = 1, .high = 2}}, .bracket_count = 1};
+	ramp->targets = targets;
+	ramp->target_count = 2;
+	ramp->step_count = 1;
+}
+
 static void test_json_is_as_documented(void **state)
 {
 	static struct diff diff;
+	static struct ramp ramp;
 	struct full *full = make_full();
 	char *page = read_page();
 	char *text;
@@ -410,6 +425,8 @@ static void test_json_is_as_documented(void **state)
 	(void)state;
 	make_diff(&diff);
 	full->report.diff = &diff;
+	make_ramp(full->fixture->cells[0].target, &ramp);
+	full->report.ramp = &ramp;
 	text = write_report(report_json, &full->report);
 	root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(root);
