@@ -49,6 +49,7 @@ build_files() {
 	mkfifo /run/boot/up
 	mount -t cgroup2 cgroup2 /run/boot/cgroup || no "cgroup v2 can't be mounted"
 	for folder in etc usr opt var root tmp; do
+		[ -d "/$folder" ] || continue
 		mkdir -p /run/boot/$folder/{upper,work}
 		# The mode of /tmp comes from the upper layer.
 		chmod --reference=/$folder /run/boot/$folder/upper
