@@ -31,6 +31,9 @@
 /* A large answer does not keep the thread from its other connections for longer than that. */
 #define READS_MAX 4
 
+/* Source addresses that are tried before a connection has failed for want of a port. */
+#define SOURCES_TRIED 8
+
 static bool is_pipe(const struct connection *connection)
 {
 	return connection->endpoint->transport == TRANSPORT_PIPE;
@@ -204,12 +207,34 @@ static void send_some(struct connection *connection)
 		ev_io_start(loop, &connection->readable);
 }
 
+/*
+ * Towards 127/8 each of our 127.0.0.x has local ports of its own. The next one is kept until it has
+ * none either: by the time all had their turn, the first has some again.
+ */
+static int open_from_any(struct connection *connection)
+{
+	struct load_thread *thread = connection->thread;
+	const struct load_options *options = &thread->shared->options;
+	struct transport_options socket_options = {.nodelay = options->nodelay,
+						   .quickack = options->quickack,
+						   .blocking = thread->alone,
+						   .source = thread->source};
+	int rc = transport_open(connection->endpoint, &socket_options, &connection->link);
+
+	for (int i = 0; i < SOURCES_TRIED && transport_can_rotate(connection->endpoint, rc); i++) {
+		/* 127.0.0.1 is what the kernel chooses; 127.0.0.255 would be odd. */
+		thread->source = thread->source == 0 ? 2 : (uint8_t)(thread->source + 1) % 255;
+		thread->result->source_changes++;
+		socket_options.source = thread->source;
+		rc = transport_open(connection->endpoint, &socket_options, &connection->link);
+	}
+	return rc;
+}
+
 static void open_link(struct connection *connection)
 {
 	const struct load_options *options = &connection->thread->shared->options;
-	const struct transport_options socket_options = {options->nodelay, options->quickack,
-							 connection->thread->alone};
-	const int rc = transport_open(connection->endpoint, &socket_options, &connection->link);
+	const int rc = open_from_any(connection);
 
 	if (rc == -EAGAIN && connection->endpoint->transport == TRANSPORT_UNIX &&
 	    options->eagain != LOAD_EAGAIN_FAIL) {

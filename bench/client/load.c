@@ -32,6 +32,7 @@ static void add(struct load_result *into, const struct load_result *from)
 	into->bytes_out += from->bytes_out;
 	into->stderr_bytes += from->stderr_bytes;
 	into->connections_made += from->connections_made;
+	into->source_changes += from->source_changes;
 	into->arrivals += from->arrivals;
 	into->in_flight += from->in_flight;
 	into->client_cpu_ns += from->client_cpu_ns;

@@ -101,6 +101,7 @@ struct load_options {
  * @bytes_out:	Bytes sent
  * @stderr_bytes: Bytes that came on STDERR
  * @connections_made: Successful connect() calls
+ * @source_changes: How often local ports were used up and another 127.0.0.x was taken
  * @arrivals:	Open loop: arrivals of the schedule that were due
  * @queue_max:	Open loop: most arrivals that waited in the client at one time
  * @in_flight:	Unfinished when it ended (each also counts as FAILURE_DEADLINE)
@@ -124,6 +125,7 @@ struct load_result {
 	uint64_t bytes_out;
 	uint64_t stderr_bytes;
 	uint64_t connections_made;
+	uint64_t source_changes;
 	uint64_t arrivals;
 	uint64_t queue_max;
 	uint64_t in_flight;

@@ -95,6 +95,7 @@ struct load_shared {
  * @cpu_ns:	CPU time when recording began
  * @switches:	Context switches when recording began
  * @buffer:	What is read goes through it
+ * @source:	Last byte of our 127.0.0.x when ports were used up, 0 = as the kernel chooses
  * @result:	Counters
  */
 struct load_thread {
@@ -134,6 +135,7 @@ struct load_thread {
 	uint64_t cpu_ns;
 	uint64_t switches;
 	uint8_t *buffer;
+	uint8_t source;
 	struct load_result *result;
 };
 

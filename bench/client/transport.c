@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +20,32 @@ static void switch_on(int fd, int level, int option)
 
 	/* An option that this kernel lacks changes what is measured, not whether it works. */
 	(void)setsockopt(fd, level, option, &on, sizeof(on));
+}
+
+static bool is_loopback(const struct endpoint *endpoint)
+{
+	struct sockaddr_in address;
+
+	if (endpoint->transport != TRANSPORT_TCP || endpoint->socket.addr.sa.sa_family != AF_INET)
+		return false;
+	memcpy(&address, &endpoint->socket.addr.storage, sizeof(address));
+	return ntohl(address.sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+}
+
+bool transport_can_rotate(const struct endpoint *endpoint, int error)
+{
+	return (error == -EADDRNOTAVAIL || error == -EAGAIN) && is_loopback(endpoint);
+}
+
+/* The port is left to connect(), which knows where to: the same one may serve several peers. */
+static int bind_source(int fd, uint8_t source)
+{
+	const struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl((uint32_t)IN_LOOPBACKNET << IN_CLASSA_NSHIFT | source)};
+
+	switch_on(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT);
+	return bind(fd, (const struct sockaddr *)&address, sizeof(address)) == -1 ? -errno : 0;
 }
 
 static int open_socket(const struct endpoint *endpoint, const struct transport_options *options,
@@ -36,7 +63,9 @@ static int open_socket(const struct endpoint *endpoint, const struct transport_o
 		switch_on(fd, IPPROTO_TCP, TCP_NODELAY);
 	if (tcp && options->quickack)
 		switch_on(fd, IPPROTO_TCP, TCP_QUICKACK);
-	if (connect(fd, &endpoint->socket.addr.sa, endpoint->socket.len) == -1)
+	if (options->source != 0 && is_loopback(endpoint))
+		rc = bind_source(fd, options->source);
+	if (rc == 0 && connect(fd, &endpoint->socket.addr.sa, endpoint->socket.len) == -1)
 		rc = -errno;
 	if (rc < 0 && rc != -EINPROGRESS) {
 		(void)close(fd);

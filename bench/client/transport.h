@@ -8,18 +8,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /**
  * struct transport_options - socket options of new connections
  * @nodelay:	TCP_NODELAY
  * @quickack:	TCP_QUICKACK; it wears off, so transport_receive() sets it again
+ * @source:	TCP to 127/8: our address is 127.0.0.SOURCE; 0 = as the kernel chooses
  * @blocking:	transport_receive() may be asked to wait; otherwise it never does
  */
 struct transport_options {
 	bool nodelay;
 	bool quickack;
 	bool blocking;
+	uint8_t source;
 };
 
 /**
@@ -35,6 +38,15 @@ struct transport_link {
 	bool pipe;
 	bool quickack;
 };
+
+/**
+ * transport_can_rotate() - has an endpoint other source addresses to be reached from
+ * @endpoint:	Where to
+ * @error:	Negative errno of transport_open()
+ *
+ * Return: true if it is in 127/8 and the local ports for the present source are used up
+ */
+bool transport_can_rotate(const struct endpoint *endpoint, int error);
 
 /**
  * transport_open() - start a connection, without waiting

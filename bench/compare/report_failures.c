@@ -36,6 +36,23 @@ static void write_class(FILE *out, enum transport transport, enum failure failur
 	(void)fprintf(out, "        %s\n", failure_text(failure));
 }
 
+/* No failure, but what it cost is in the times of connecting. */
+static void write_sources(FILE *out, const struct rounds *rounds)
+{
+	uint64_t changes = 0;
+	char text[160];
+
+	for (size_t i = 0; i < rounds->cell_count; i++)
+		changes += rounds->cells[i].total->source_changes;
+	if (changes == 0)
+		return;
+	(void)snprintf(text, sizeof(text),
+		       "The client's ports were used up %llu times, and it went on from another "
+		       "127.0.0.x.",
+		       (unsigned long long)changes);
+	report_wrap(out, "", "", text);
+}
+
 void report_failures(FILE *out, const struct rounds *rounds)
 {
 	/* Some hundred kilobytes, and reports are written by one thread. */
@@ -60,4 +77,5 @@ void report_failures(FILE *out, const struct rounds *rounds)
 	}
 	if (!any)
 		(void)fputs("\nNo request failed.\n", out);
+	write_sources(out, rounds);
 }

@@ -76,6 +76,7 @@ static json_t *make_total(const struct load_result *total)
 		{"bytes_out", total->bytes_out},
 		{"stderr_bytes", total->stderr_bytes},
 		{"connections_made", total->connections_made},
+		{"source_changes", total->source_changes},
 		{"arrivals", total->arrivals},
 		{"queue_max", total->queue_max},
 		{"in_flight", total->in_flight},

@@ -78,7 +78,7 @@ static void wait_until_connected(const struct transport_link *link)
 static void options_and_flags(void **state)
 {
 	static struct fixture_server server;
-	const struct transport_options all = {true, true, true};
+	const struct transport_options all = {.nodelay = true, .quickack = true, .blocking = true};
 
 	(void)state;
 	for (enum transport i = TRANSPORT_TCP; i < TRANSPORTS; i++) {
