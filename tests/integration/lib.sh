@@ -69,7 +69,12 @@ until_true() {
 	done
 }
 
-alive() { [ -e "/proc/$1" ] && [ "$(awk '/^State/{print $2}' "/proc/$1/status" 2>/dev/null)" != Z ]; }
+# alive PID: between two looks a process may have gone, which is no state.
+alive() {
+	local state
+	state=$(awk '/^State/{print $2}' "/proc/$1/status" 2>/dev/null)
+	[ -n "$state" ] && [ "$state" != Z ]
+}
 gone() { ! alive "$1"; }
 all_gone() {
 	local p

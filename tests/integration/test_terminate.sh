@@ -136,17 +136,39 @@ contains "a smaller process_control_timeout is the grace" "$LOG" 'same request 0
 berth_stop
 
 # A reload in between: the old worker's limit holds on.
-pool_conf "request_terminate_timeout = 2s" "process_control_timeout = 30s"
+pool_conf "request_terminate_timeout = 3s" "process_control_timeout = 30s"
 berth_start
-before=$(get "$T/www-1.sock" "$pid")
 "$HELPERS/fcgi-get" -t 25 "$T/www-1.sock" "$computes" >"$T/null" 2>&1 &
 client=$!
-busy() { [ "$(awk '{print $14}' "/proc/$before/stat")" -gt 5 ]; }
-until_true 10 busy || die "the script does not compute"
+# A sibling may have been given it.
+computing() {
+	local w
+	for w in $(workers); do
+		[ "$(awk '{print $14}' "/proc/$w/stat")" -gt 10 ] && before=$w && return
+	done
+	return 1
+}
+until_true 10 computing || die "the script does not compute"
 kill -HUP "$MANAGER"
 until_true 25 gone "$before"
 check "reload: ended at its limit" gone "$before"
 contains "reload: the log says so" "$LOG" "pid $before: request takes longer"
 wait "$client"
+berth_stop
+equal "exit status" "$STATUS" 0
+
+# An upgrade in between: the next manager holds on to the limit. Through nginx the end is an error.
+pool_conf "request_terminate_timeout = 3s"
+berth_start
+nginx_start "$(upstream_servers 4)" "fastcgi_next_upstream off;"
+curl -s -m 25 -o "$T/null" -w '%{http_code}' "http://127.0.0.1:$NGINX_PORT/${computes##*/}" >"$T/code" &
+client=$!
+until_true 10 computing || die "the script does not compute"
+kill -USR2 "$MANAGER"
+check "upgrade: ended at its limit" until_true 25 gone "$before"
+contains "upgrade: it was done before" "$LOG" 'upgrade: done'
+contains "upgrade: the log says so" "$LOG" "pid $before: request takes longer"
+wait "$client"
+equal "nginx tells of it" "$(cat "$T/code")" 502
 berth_stop
 equal "exit status" "$STATUS" 0
