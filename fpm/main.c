@@ -8,6 +8,7 @@
 #include "control.h"
 #include "control_client.h"
 #include "daemonize.h"
+#include "library.h"
 #include "log.h"
 #include "manager.h"
 #include "state.h"
@@ -192,7 +193,7 @@ static int start_afresh(struct invocation *invocation)
 	store_discard();
 	invocation->revived = false;
 	status = read_all(invocation, report, &command, &conf);
-	return status == COMMAND_EXIT_OK ? run(conf, invocation) : status;
+	return conf ? run(conf, invocation) : status;
 }
 
 /* Goes on where another manager has left. */
@@ -218,12 +219,19 @@ static int prove(struct conf *conf, const struct invocation *invocation,
 {
 	struct state state;
 	struct conf *running;
+	char error[512];
+	int library;
 
 	conf_free(conf);
 	if (read_state(invocation, command, &state, &running) < 0)
 		return COMMAND_EXIT_SYSTEM;
 	conf_free(running);
 	state_release(&state);
+	if (library_open(&library, error, sizeof(error)) < 0) {
+		report(NULL, CONF_ERROR, error);
+		return COMMAND_EXIT_SYSTEM;
+	}
+	(void)close(library);
 	return COMMAND_EXIT_OK;
 }
 

@@ -25,7 +25,8 @@
  *
  * The new program proves itself as a child: `prove` in place of `run` on our command line. It reads
  * the configuration as it is on disk, which a later start would need, and our state, in which is the
- * configuration that runs, and does nothing else. Only if it ends with 0 it is executed here.
+ * configuration that runs, looks for its library, and does nothing else. Only if it ends with 0 it is
+ * executed here.
  *
  * Signals are blocked before the last round of the loop, in which those that have already been caught
  * are acted upon, and stay so until the new program has its handlers; they are delivered then. What

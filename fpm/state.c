@@ -60,7 +60,7 @@
 
 /* The least number of a descriptor: it must be there, or may be missing. */
 #define NEEDED	 3
-#define OPTIONAL -1
+#define OPTIONAL (-1)
 
 static const struct record_field state_output_fields[] = {
 	FD(state_output, fd, PIPE, NEEDED),

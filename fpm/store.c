@@ -332,7 +332,6 @@ static int put_cb(void *data, const struct record_field *field, int fd)
 	unsigned int *count = data;
 	struct entry *entry = entry_of(fd);
 	struct stat st;
-	int result;
 
 	(void)field;
 	if (!entry)
@@ -345,10 +344,11 @@ static int put_cb(void *data, const struct record_field *field, int fd)
 	if (entry->id > 0 && (entry->dev != st.st_dev || entry->ino != st.st_ino))
 		bury(entry);
 	if (entry->id == 0) {
-		result = put(NAME_FD, ++store.last_id, fd);
+		int result = put(NAME_FD, ++store.last_id, fd);
+
 		if (result < 0)
 			return result;
-		(void)note(fd, store.last_id);
+		*entry = (struct entry){.id = store.last_id, .dev = st.st_dev, .ino = st.st_ino};
 	}
 	entry->named = true;
 	return (int)entry->id;

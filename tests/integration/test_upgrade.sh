@@ -148,6 +148,13 @@ refused "a number that can not be" 'the state.*pool www.*score'
 with '20q'
 refused "a state that is cut" 'the state.*JSON'
 install_program "$real"
+# Unless there is one where it would be installed, too.
+if ! strings "$real" | grep -q '^/.*lib.*/berth/libberth-worker.so$' ||
+	[ ! -e "$(strings "$real" | grep -m1 '^/.*lib.*/berth/libberth-worker.so$')" ]; then
+	mv "$T/bin/worker" "$T/bin/elsewhere"
+	refused "no library" 'libberth-worker.so is not where it belongs'
+	mv "$T/bin/elsewhere" "$T/bin/worker"
+fi
 cp "$T/berth.conf" "$T/good.conf"
 echo "nosuchkey = 1" >>"$T/berth.conf"
 refused "a broken configuration" 'nosuchkey'

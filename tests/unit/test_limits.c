@@ -192,6 +192,34 @@ static void test_pools_add_up(void **state)
 	assert_true(raise_from(&conf, 32, own_hard_limit()).now.rlim_cur >= one + 30 * PER_WORKER);
 }
 
+/* What a next manager needs: 8 a pool, 5 a slot, the sockets, and 68. */
+static void test_stored(void **state)
+{
+	static const struct {
+		unsigned int children;
+		enum address_kind kind;
+		bool per_slot;
+		unsigned long need;
+	} cases[] = {
+		{1, ADDRESS_PATH, false, 68 + 8 + 5 + 1},  {4, ADDRESS_PATH, true, 68 + 8 + 20 + 4},
+		{4, ADDRESS_PATH, false, 68 + 8 + 20 + 1}, {4, ADDRESS_INET, true, 68 + 8 + 20 + 8},
+		{4, ADDRESS_PIPE, true, 68 + 8 + 20 + 8},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_listen listen = make_listen(cases[i].kind, cases[i].per_slot);
+		struct conf_pool second = {.max_children = 2, .listen = &listen, .listen_count = 1};
+		struct conf_pool first = {
+			.max_children = cases[i].children, .listen = &listen, .listen_count = 1};
+		const struct conf conf = {.pools = &first};
+
+		assert_int_equal(limits_stored(&conf), cases[i].need);
+		first.next = &second;
+		assert_true(limits_stored(&conf) >= cases[i].need + 8 + 2 * 5 + 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_exactly_enough),
 		cmocka_unit_test(test_listeners_count),
 		cmocka_unit_test(test_pools_add_up),
+		cmocka_unit_test(test_stored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
