@@ -80,6 +80,12 @@ static int add(struct ascent *ascent)
 	ramp->target = target;
 	ramp->request = &ascent->requests[index];
 	ramp->expect = o->expect;
+	/* What a responder of ours answers is known, unless something else is asked for. */
+	if (!o->address && !o->expect.check_length && !o->request.script && !o->request.query &&
+	    !o->request_file) {
+		ramp->expect.check_length = true;
+		ramp->expect.length = o->size;
+	}
 	return OPTIONS_EXIT_OK;
 }
 

@@ -84,11 +84,11 @@ static void plan_steps(struct ramp_runner *runner)
 
 	ramp->step_ns = RAMP_STEP_NS;
 	for (; options->budget_ns > 0; brackets--) {
-		const uint64_t steps =
-			ramp->target_count * (STEPS_FIRST + STEPS_FURTHER * (brackets - 1));
+		const uint64_t steps = ramp->target_count *
+				       (STEPS_FIRST - STEPS_FURTHER + STEPS_FURTHER * brackets);
 
 		/* A fifth is left to what comes after the last arrival of each step. */
-		ramp->step_ns = left_ns / 5 * 4 / steps;
+		ramp->step_ns = left_ns / 5 * 4 / (steps > 0 ? steps : 1);
 		if (asked || brackets == 1 || ramp->step_ns >= STEP_WANTED_NS)
 			break;
 	}
