@@ -557,6 +557,7 @@ void pool_free(struct pool *pool)
 {
 	if (!pool)
 		return;
+	pool_sizing_free(pool);
 	ev_timer_stop(pool->loop, &pool->template_timer);
 	ev_timer_stop(pool->loop, &pool->ready_timer);
 	end_warmup(pool);

@@ -135,12 +135,17 @@ static bool somebody_idles(const struct pool *pool)
 	return false;
 }
 
+static bool has_input(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
 /* One that idles may be about to take what waits already. */
 static bool sibling_is_free(const struct pool *pool)
 {
-	struct pollfd p = {.fd = pool->fresh[0], .events = POLLIN};
-
-	return somebody_idles(pool) && poll(&p, 1, 0) == 0;
+	return somebody_idles(pool) && !has_input(pool->fresh[0]);
 }
 
 static void listener_cb(struct ev_loop *loop, ev_io *watcher, int revents)
@@ -202,7 +207,8 @@ static void shared_cb(struct ev_loop *loop, ev_io *watcher, int revents)
 		return;
 	}
 	w->looks = 0;
-	if (slot)
+	/* Who is busy now may be so because he has just taken it. */
+	if (slot && has_input(watcher->fd))
 		(void)pool_sizing_start(slot);
 }
 

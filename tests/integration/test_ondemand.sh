@@ -48,6 +48,12 @@ check "it leaves when that is closed" until_true 10 count_is 0
 "$HELPERS/fcgi-load" -c 3 -n 1 "$sleeper" "$T/www-1.sock" >"$T/three" 2>&1
 equal "three at one slot" "$(cut -d, -f1-3 "$T/three")" "answered 3, wrong 0, failed 0"
 check "they leave" until_true 10 count_is 0
+# Another manager goes on with that.
+before=$(get "$T/www-2.sock" "$pid")
+check "upgrade" "$BERTH" upgrade --control "$T/c.sock"
+check "a slot is served after an upgrade" test -n "$(get "$T/www-3.sock" "$pid")"
+check "a worker from before the upgrade leaves" until_true 10 gone "$before"
+check "and the others" until_true 10 count_is 0
 # Reload with another size, while nobody and while somebody is there.
 sed -i 's/^pm.max_children.*/pm.max_children = 6/' "$T/berth.conf"
 check "reload" "$BERTH" reload --control "$T/c.sock"
