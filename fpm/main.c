@@ -164,7 +164,7 @@ static int read_state(const struct invocation *invocation, const struct command 
 		conf_free(*ret_conf);
 		state_release(ret_state);
 	}
-	(void)fprintf(stderr, "berth %s: the state of the manager that runs does not fit: %s\n",
+	(void)fprintf(stderr, "berth %s: what the other manager has left does not fit: %s\n",
 		      BERTH_VERSION, error);
 	return -1;
 }

@@ -4,15 +4,19 @@
 #include "store.h"
 
 #include "activation.h"
+#include "proc_stat.h"
 #include "state.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -29,11 +33,14 @@
  * is not used. A state and what is new in it are not there yet for a moment; a worker that is lost
  * by that sees the end of its lifeline and leaves as it always would.
  */
-#define NAME_ANY    "berth."
-#define NAME_FD	    "berth.fd."
-#define NAME_STATE  "berth.state."
-#define FIRST_ID    1000 /* so that none looks like a standard descriptor */
-#define SETTLE_USEC 1000000
+#define NAME_ANY	"berth."
+#define NAME_FD		"berth.fd."
+#define NAME_STATE	"berth.state."
+#define FIRST_ID	1000 /* so that none looks like a standard descriptor */
+#define SETTLE_USEC	1000000
+/* How long old processes are waited for when they can't be gone on with, and how often it is looked. */
+#define END_PATIENCE_MS 500
+#define END_STEP_MS	10
 
 /**
  * struct entry - a descriptor, by its number
@@ -296,8 +303,57 @@ static void empty(void)
 	store.serial = 0;
 }
 
+/* Return: the process, 0 if it is no pidfd or the process has ended */
+static pid_t process_of(int pidfd)
+{
+	char path[64], line[256];
+	pid_t pid = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, "Pid:", 4) == 0)
+			pid = (pid_t)strtol(line + 4, NULL, 10);
+	if (file)
+		(void)fclose(file);
+	return pid > 0 ? pid : 0;
+}
+
+/*
+ * The manager's own children have our parent now; workers of templates have theirs, and leave when
+ * their lifelines end. An idle one is gone in a moment, and a start needs its sockets.
+ */
+static void end_process(int pidfd, int *patience_ms)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	pid_t pid = process_of(pidfd);
+	struct proc_stat stat;
+	int left = *patience_ms;
+
+	if (pid == 0 || proc_stat_read(pid, &stat) < 0 || stat.parent != getppid() ||
+	    syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, 0) == -1)
+		return;
+	for (; left > 0 && poll(&p, 1, END_STEP_MS) == 0; left -= END_STEP_MS)
+		;
+	*patience_ms = left;
+}
+
+static void end_processes(void)
+{
+	int patience_ms = END_PATIENCE_MS;
+
+	for (size_t fd = 0; fd < store.size; fd++)
+		if (store.table[fd].id > 0)
+			end_process((int)fd, &patience_ms);
+	for (size_t i = 0; i < store.came_count; i++)
+		if (store.came[i].fd != -1)
+			end_process(store.came[i].fd, &patience_ms);
+}
+
 void store_discard(void)
 {
+	end_processes();
 	/* A part of it may have been resolved. */
 	for (size_t fd = 0; fd < store.size; fd++)
 		if (store.table[fd].id > 0)

@@ -37,6 +37,8 @@ int store_resolve(struct state *state, char *error, size_t size);
 
 /**
  * store_discard() - close everything that came, and empty the store
+ *
+ * Its processes leave: those of templates by themselves, the others are asked to.
  */
 void store_discard(void);
 

@@ -140,13 +140,13 @@ export BERTH_STATE=\$changed
 exec '$real' \"\$@\""
 }
 with 's/"version": [0-9]*/"version": 9999/'
-refused "another version of the state" 'the state.*does not fit: version: 9999'
+refused "another version of the state" 'has left does not fit: version: 9999'
 with '0,/"slots"/s//"slats"/'
-refused "a part that is missing" 'the state.*pools\[0\].slots: it is missing'
+refused "a part that is missing" 'has left.*pools\[0\].slots: it is missing'
 with '0,/"score": [0-9]*/s//"score": 999/'
-refused "a number that can not be" 'the state.*pool www.*score'
+refused "a number that can not be" 'has left.*pool www.*score'
 with '20q'
-refused "a state that is cut" 'the state.*JSON'
+refused "a state that is cut" 'has left.*JSON'
 install_program "$real"
 # Unless there is one where it would be installed, too.
 if ! strings "$real" | grep -q '^/.*lib.*/berth/libberth-worker.so$' ||

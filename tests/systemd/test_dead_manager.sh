@@ -121,6 +121,23 @@ until_true 5 settled "$kept"
 equal "descriptors that systemd keeps" "$(stored)" "$kept"
 equal "descriptors of the manager" "$(descriptors)" "$open"
 
+# A state that makes no sense is not half used: everything starts afresh.
+spoil() {
+	local fd
+	for fd in /proc/1/fd/*; do
+		[[ $(readlink "$fd") != */memfd:berth-state* ]] || echo '{"version": 1}' >"$fd"
+	done
+}
+spoil
+kill_manager
+check "a spoilt state: old workers leave" until_true 20 all_gone $before
+contains "and it says why" <(journal berth) "does not fit: version"
+until_true 20 eval '[ "$(workers | wc -w)" = 5 ]' || fail "workers after a spoilt state: $(workers)"
+check "others serve" test -n "$(get /run/berth/www-1.sock "$pid")"
+until_true 5 settled "$kept"
+equal "descriptors that systemd keeps" "$(stored)" "$kept"
+before=$(workers)
+
 # A restart is a clean stop, and a start afresh.
 systemctl restart berth || { explain berth; fail "restart"; }
 equal "after a restart: old workers" "$(for p in $before; do alive "$p" && echo "$p"; done)" ""
