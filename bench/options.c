@@ -270,6 +270,35 @@ static int set_request(struct options *o, int id, const struct value *v, char *t
 	}
 }
 
+/* Options that say how long it is measured, and what a verdict needs. */
+static int set_rounds(struct options *o, int id, const struct value *v, const char *text)
+{
+	switch (id) {
+	case OPTION_ROUNDS:
+		return set_number(v, text, 1, CELL_ROUNDS_MAX, &o->rounds);
+	case OPTION_PRECISION:
+		return value_real(v, text, 0.0001, 1, &o->precision);
+	case OPTION_DELTA:
+		return value_real(v, text, 0.0001, 1, &o->delta);
+	case OPTION_BUDGET:
+		return value_time(v, text, &o->budget_ns);
+	case OPTION_SLO:
+		return value_time(v, text, &o->slo_ns);
+	case OPTION_MAX_RATE:
+		return value_real(v, text, 1, 1e9, &o->max_rate);
+	case OPTION_RESTART:
+		return set_number(v, text, 1, CELL_ROUNDS_MAX, &o->restart_every);
+	case OPTION_RETRY_DIRTY:
+		o->retry_dirty = true;
+		return 0;
+	case OPTION_STRICT:
+		o->strict = true;
+		return 0;
+	default:
+		return 1;
+	}
+}
+
 /* Options that say what is measured, and what comes of it. */
 static int set_rest(struct options *o, int id, const struct value *v, char *text)
 {
@@ -313,26 +342,6 @@ static int set_rest(struct options *o, int id, const struct value *v, char *text
 		return set_transport(v, text, &o->transport);
 	case OPTION_SIZE:
 		return set_size(v, text, &o->size);
-	case OPTION_ROUNDS:
-		return set_number(v, text, 1, CELL_ROUNDS_MAX, &o->rounds);
-	case OPTION_PRECISION:
-		return value_real(v, text, 0.0001, 1, &o->precision);
-	case OPTION_DELTA:
-		return value_real(v, text, 0.0001, 1, &o->delta);
-	case OPTION_BUDGET:
-		return value_time(v, text, &o->budget_ns);
-	case OPTION_SLO:
-		return value_time(v, text, &o->slo_ns);
-	case OPTION_MAX_RATE:
-		return value_real(v, text, 1, 1e9, &o->max_rate);
-	case OPTION_RESTART:
-		return set_number(v, text, 1, CELL_ROUNDS_MAX, &o->restart_every);
-	case OPTION_RETRY_DIRTY:
-		o->retry_dirty = true;
-		return 0;
-	case OPTION_STRICT:
-		o->strict = true;
-		return 0;
 	default:
 		return 1;
 	}
@@ -346,6 +355,8 @@ static int set(struct options *o, int id, const struct value *v, char *text)
 		rc = set_request(o, id, v, text);
 	if (rc == 1)
 		rc = set_rest(o, id, v, text);
+	if (rc == 1)
+		rc = set_rounds(o, id, v, text);
 	return rc;
 }
 
