@@ -15,14 +15,21 @@
 
 #define POOL_NAME_DEFAULT "www"
 #define WRITTEN_BYTES	  32 /* the longest option, its dashes and a NUL */
-#define VERBS		  "accepted are run, check, upstream, status, reload, upgrade, stop, help and version"
-#define OPTIONS                                                                              \
-	"accepted are -c FILE, -R, --listen, --children, --user, --group, --spawn, --name, " \
+#define VERBS                                                                                     \
+	"accepted are run, check, upstream, status, reload, upgrade, stop, spawn-fcgi, help and " \
+	"version"
+#define OPTIONS                                                                             \
+	"accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, " \
+	"--user, --group, "                                                                 \
+	"--spawn, --name, "                                                                 \
 	"-o KEY=VALUE, and -- PROGRAM at the end"
 
 /* Options without a letter. Those behind OPTION_NAME are another way to write a key of the pool. */
 enum option_id {
-	OPTION_NAME = UCHAR_MAX + 1,
+	OPTION_DAEMONIZE = UCHAR_MAX + 1,
+	OPTION_PID,
+	OPTION_ERROR_LOG,
+	OPTION_NAME,
 	OPTION_LISTEN,
 	OPTION_CHILDREN,
 	OPTION_USER,
@@ -45,6 +52,9 @@ static const struct option options[] = {
 	{"config", required_argument, NULL, 'c'},
 	{"allow-to-run-as-root", no_argument, NULL, 'R'},
 	{"help", no_argument, NULL, 'h'},
+	{"daemonize", no_argument, NULL, OPTION_DAEMONIZE},
+	{"pid", required_argument, NULL, OPTION_PID},
+	{"error-log", required_argument, NULL, OPTION_ERROR_LOG},
 	{"name", required_argument, NULL, OPTION_NAME},
 	{"listen", required_argument, NULL, OPTION_LISTEN},
 	{"children", required_argument, NULL, OPTION_CHILDREN},
@@ -238,7 +248,13 @@ static void set_any(const struct scan *scan, const char *value)
 
 static int give_option(struct scan *scan, int id, const char *written, const char *value)
 {
-	if (id >= OPTION_LISTEN)
+	if (id == OPTION_DAEMONIZE)
+		conf_builder_set(scan->builder, NULL, written, "daemonize", "yes");
+	else if (id == OPTION_PID)
+		conf_builder_set(scan->builder, NULL, written, "pid", value);
+	else if (id == OPTION_ERROR_LOG)
+		conf_builder_set(scan->builder, NULL, written, "error_log", value);
+	else if (id >= OPTION_LISTEN)
 		conf_builder_set(scan->builder, scan->name, written, keys[KEY_INDEX(id)], value);
 	else if (id == 'o')
 		set_any(scan, value);
@@ -368,12 +384,15 @@ void command_help(FILE *out)
 		"Usage: berth run [-c FILE] [-R]\n"
 		"       berth run --listen ADDRESS [--listen ADDRESS]... --children N\n"
 		"                 [--user USER] [--group GROUP] [--spawn template|exec]\n"
-		"                 [--name POOL] [-o KEY=VALUE]... [-R] [-- PROGRAM [ARG...]]\n"
+		"                 [--name POOL] [-o KEY=VALUE]... [-R]\n"
+		"                 [--daemonize] [--pid FILE] [--error-log FILE]\n"
+		"                 [-- PROGRAM [ARG...]]\n"
 		"       berth check, with the same options\n"
 		"       berth upstream SERVER [POOL] [-c FILE]\n"
 		"       berth status [--json] [-c FILE | --control SOCKET]\n"
 		"       berth reload [POOL] [-c FILE | --control SOCKET]\n"
 		"       berth upgrade | stop [-c FILE | --control SOCKET]\n"
+		"       berth spawn-fcgi [OPTION]... [-- PROGRAM [ARG...]]\n"
 		"       berth help\n"
 		"       berth version\n"
 		"\n"
@@ -382,6 +401,7 @@ void command_help(FILE *out)
 		"berth that runs: what it does; new configuration and code, of all pools or of\n"
 		"one, waiting until all is in place; the berth that is installed now in its\n"
 		"place; end, waiting for that.\n"
+		"spawn-fcgi has the options of spawn-fcgi 1.6.4, see berth-spawn-fcgi(1).\n"
 		"\n"
 		"  -c, --config FILE  configuration (default: " COMMAND_CONF_DEFAULT ")\n"
 		"  -R, --allow-to-run-as-root\n"
@@ -397,6 +417,9 @@ void command_help(FILE *out)
 		"  --spawn MODE       template: workers share an opcode cache (default);\n"
 		"                     exec: each worker is started by itself\n"
 		"  --name POOL        name of the pool (default: " POOL_NAME_DEFAULT ")\n"
+		"  --daemonize        return when the pool is ready, and go on in the background\n"
+		"  --pid FILE         pid file\n"
+		"  --error-log FILE   log, which --daemonize needs\n"
 		"  -o KEY=VALUE       any key of a pool, see berth.conf(5)\n"
 		"  -- PROGRAM         what to run (default: php-cgi)\n",
 		out);

@@ -17,6 +17,7 @@
  * @gid:	Its group, (gid_t)-1 to leave it alone
  * @nonblocking: Set O_NONBLOCK: needed for workers that accept through libberth-worker.so,
  *		deadly for php-cgi's own accept()
+ * @dual_stack:	An IPv6 address of all interfaces takes IPv4 as well, as the system has it by default
  */
 struct listener_options {
 	int backlog;
@@ -24,6 +25,7 @@ struct listener_options {
 	uid_t uid;
 	gid_t gid;
 	bool nonblocking;
+	bool dual_stack;
 };
 
 /**
@@ -59,7 +61,7 @@ struct listener {
  * socket is refused and left alone. Two processes that do this at once to one path do not
  * disturb each other (the folder is locked meanwhile). A missing folder is made, one level only.
  * The mode holds from the first moment that a connection is possible. A TCP socket has
- * TCP_NODELAY, SO_REUSEADDR and, with IPv6, IPV6_V6ONLY set. A named pipe is made anew, unless a
+ * TCP_NODELAY, SO_REUSEADDR and, with IPv6 and without @dual_stack, IPV6_V6ONLY set. A named pipe is made anew, unless a
  * process has it open for reading; it is open for both directions, so that none of its users
  * ever sees its end.
  *

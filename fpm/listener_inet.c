@@ -13,7 +13,7 @@
  * Without SO_REUSEADDR a restart would fail while old connections are in TIME_WAIT. IPV6_V6ONLY
  * makes "[::]" mean the same on every machine, whatever net.ipv6.bindv6only says.
  */
-static int set_options(int fd, int family)
+static int set_options(int fd, bool v6_only)
 {
 	static const int on = 1;
 
@@ -21,7 +21,7 @@ static int set_options(int fd, int family)
 		return -errno;
 	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == -1)
 		return -errno;
-	if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) == -1)
+	if (v6_only && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) == -1)
 		return -errno;
 	return 0;
 }
@@ -61,7 +61,8 @@ int listener_inet_open(struct listener *listener, const struct listener_options 
 	rc = listener_socket(listener, options, error, size);
 	if (rc < 0)
 		return rc;
-	rc = set_options(listener->fd, listener->address.addr.sa.sa_family);
+	rc = set_options(listener->fd,
+			 listener->address.addr.sa.sa_family == AF_INET6 && !options->dual_stack);
 	if (rc == 0)
 		rc = bind_and_listen(listener, options->backlog);
 	if (rc == -EADDRINUSE)

@@ -11,6 +11,7 @@
 #include "library.h"
 #include "log.h"
 #include "manager.h"
+#include "spawn_fcgi.h"
 #include "state.h"
 #include "store.h"
 #include "upstream.h"
@@ -262,9 +263,12 @@ int main(int argc, char *argv[])
 	struct invocation invocation = {.argc = argc, .argv = argv, .state = adopt_descriptor()};
 	struct command command;
 	struct conf *conf;
+	const int skip = spawn_fcgi_is_called(argc, argv);
 	int status;
 
 	open_standard_descriptors();
+	if (skip >= 0)
+		return spawn_fcgi_run(argc - skip, argv + skip);
 	if (invocation.state == -1) {
 		invocation.state = store_inherit();
 		invocation.revived = invocation.state != -1;
