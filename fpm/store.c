@@ -186,10 +186,10 @@ int store_inherit(void)
 			take_apart(SD_LISTEN_FDS_START + i, names[i], &state);
 		/* So that nobody takes them once more. */
 		(void)sd_listen_fds(1);
+		if (state == -1)
+			store_discard();
 	}
 	free_names(names);
-	if (state == -1 && store.came_count > 0)
-		store_discard();
 	return state;
 }
 
