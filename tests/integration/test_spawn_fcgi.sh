@@ -48,6 +48,7 @@ run_one() {
 	cd "$D" || exit
 	eval "$5"
 	[ "$4" = root ] || wrap=(setpriv --reuid nobody --regid nogroup --clear-groups)
+	# shellcheck disable=SC2206 # several words
 	wrap=($WRAP ${wrap[@]+"${wrap[@]}"})
 	eval "set -- $6"
 	if [ -n "$LEAK" ]; then exec 9</dev/null; fi

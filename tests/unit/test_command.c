@@ -225,10 +225,13 @@ static void test_pool_defaults(void **state)
 	done(&parsed);
 }
 
-#define ACCEPTED                                                                               \
-	"; accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, --user, --group, --spawn, --name, " \
+#define ACCEPTED                                                                              \
+	"; accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, " \
+	"--user, --group, --spawn, --name, "                                                  \
 	"-o KEY=VALUE, and -- PROGRAM at the end"
-#define VERBS "; accepted are run, check, upstream, status, reload, upgrade, stop, spawn-fcgi, help and version"
+#define VERBS                                                                                   \
+	"; accepted are run, check, upstream, status, reload, upgrade, stop, spawn-fcgi, help " \
+	"and version"
 
 static void test_usage_errors(void **state)
 {
@@ -250,20 +253,24 @@ static void test_usage_errors(void **state)
 		{{"run", "-\x01"}, "-\x01: unknown option" ACCEPTED},
 		{{"run", "x"},
 		 "x: unexpected; the program stands behind \"--\", and "
-		 "accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, --user, --group, "
+		 "accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, "
+		 "--user, --group, "
 		 "--spawn, --name, -o KEY=VALUE, and -- PROGRAM at the end"},
 		{{"run", "-"},
 		 "-: unexpected; the program stands behind \"--\", and "
-		 "accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, --user, --group, "
+		 "accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, "
+		 "--user, --group, "
 		 "--spawn, --name, -o KEY=VALUE, and -- PROGRAM at the end"},
 		/* This "--" is the argument of -c, so x is no program. */
 		{{"run", "-c", "--", "x"},
 		 "x: unexpected; the program stands behind \"--\", and "
-		 "accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, --user, --group, "
+		 "accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, "
+		 "--user, --group, "
 		 "--spawn, --name, -o KEY=VALUE, and -- PROGRAM at the end"},
 		{{"run", "x", "--lisen"},
 		 "x: unexpected; the program stands behind \"--\", and "
-		 "accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, --user, --group, "
+		 "accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, "
+		 "--user, --group, "
 		 "--spawn, --name, -o KEY=VALUE, and -- PROGRAM at the end"},
 		{{"run", "--help=x"}, "--help: takes no argument"},
 		{{"run", "--allow-to-run-as-root="}, "--allow-to-run-as-root: takes no argument"},
