@@ -381,3 +381,9 @@ for name in $(sed -n '/^\.Sh DIFFERENCES/,$s/^\.It //p' "$PAGE"); do
 	# Not seen from outside by a command line alone.
 	[ "$name" = no-delay ] || check "a row shows $name" grep -qx "$name" <(printf '%s\n' "${NAMES[@]}")
 done
+
+# The options of the program are those of the page.
+"$T/bin/spawn-fcgi" -h | grep -oE '^  -[-a-zA-Z]+' | tr -d ' ' | sort -u >"$T/program"
+sed -n '/^\.Sh DESCRIPTION/,/^\.Sh ENVIRONMENT/s/^\.It Fl \([-a-zA-Z]*\).*/-\1/p' "$PAGE" | sort -u >"$T/page"
+"$T/bin/spawn-fcgi" -h | grep -qE '^  -\?, -h ' && echo -h >>"$T/program"
+equal "options that one of program and page lacks" "$(sort -u "$T/program" | grep -vx -- - | comm -3 - "$T/page" | xargs)" ""
