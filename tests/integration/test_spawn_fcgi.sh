@@ -61,7 +61,7 @@ run_one() {
 # results: brings all traces into a form that can be compared, *.result.
 cat >"$T/results" <<'P'
 use strict;
-my ($rows, $sockets) = @ARGV;
+my ($sockets, @rows) = @ARGV;
 # What a message is about, whatever its words are.
 my @classes = (
 	[qr/invalid option|unrecognized option/, 'unknown option'],
@@ -160,7 +160,7 @@ sub result {
 	}
 	return join("\n", @result, sort @children) =~ s/\Q$run\E/DIR/gr =~ s/\b$port\b/PORT/gr . "\n";
 }
-for my $row (glob "$rows/*") {
+for my $row (@rows) {
 	for my $run ('a', 'b') {
 		open(my $file, '>', "$row/$run.result") or die;
 		print $file result("$row/$run", content("$row/$run.port"));
@@ -168,7 +168,7 @@ for my $row (glob "$rows/*") {
 }
 P
 
-# reports_missing: a child that was told of has not said yet how it was started.
+# reports_there: all children that were told of have said how they were started.
 reports_there() {
 	local told said
 	told=$(cat "$T"/rows/*/[ab].out | grep -c 'PID: ')
@@ -177,40 +177,64 @@ reports_there() {
 	[ "$said" -ge "$((told - OTHERS))" ] && [ "$said" = "$(ls "$T"/rows/*/[ab].reports | grep -c '^report')" ]
 }
 
-# judge NUMBER: is the difference what the table says?
-judge() {
-	local row=$T/rows/$1 name=${ROW_NAME[$1]} pattern=${ROW_PATTERN[$1]}
-	if [ -z "$name" ]; then
-		cmp -s "$row/a.result" "$row/b.result" && return 0
-		fail "${ROW_TEXT[$1]}"
-		diff -U0 "$row/a.result" "$row/b.result" | tail -n +3 | sed 's/^/      | /' >&2
-	elif cmp -s "$row/a.result" "$row/b.result"; then
-		fail "${ROW_TEXT[$1]}: nothing differs ($name)"
-	elif ! grep -Eqz -- "$pattern" "$row/b.result"; then
-		fail "${ROW_TEXT[$1]}: wanted $pattern ($name)"
-		sed 's/^/      | /' "$row/b.result" >&2
+# complete ROW: of one row.
+complete() {
+	[ "$(cat "$1"/[ab].reports/report.* 2>/dev/null | grep -cx end)" -ge "$(cat "$1"/[ab].out | grep -c "PID: ")" ]
+}
+
+# agrees NUMBER: the difference is what the table says.
+agrees() {
+	local row=$T/rows/$1
+	if [ -z "${ROW_NAME[$1]}" ]; then cmp -s "$row/a.result" "$row/b.result"; else
+		! cmp -s "$row/a.result" "$row/b.result" &&
+			grep -Eqz -- "${ROW_PATTERN[$1]}" "$row/b.result"
 	fi
+}
+
+# judge NUMBER: say what is wrong.
+judge() {
+	local row=$T/rows/$1
+	agrees "$1" && return
+	fail "${ROW_TEXT[$1]}${ROW_NAME[$1]:+: ${ROW_NAME[$1]}, wanted ${ROW_PATTERN[$1]}}"
+	diff -U0 "$row/a.result" "$row/b.result" | tail -n +3 | sed 's/^/      | /' >&2
 }
 
 # row USER PREPARE ARGUMENTS: both do the same.
 # differ NAME PATTERN USER PREPARE ARGUMENTS: they don't; ours matches PATTERN.
-ROW_NAME=(none) ROW_PATTERN=(none) ROW_TEXT=(none)
+ROW_NAME=(none) ROW_PATTERN=(none) ROW_RUN=(none none none) ROW_TEXT=(none)
 ROWS=0
 OTHERS=4 # programs of the table that live and write no report
 NAMES=()
 row() { differ '' '' "$@"; }
 differ() {
-	local row
 	ROWS=$((ROWS + 1))
 	[ -z "$1" ] || NAMES+=("$1")
 	ROW_NAME+=("$1") ROW_PATTERN+=("$2") ROW_TEXT+=("row $ROWS: $3: ${4:+$4; }spawn-fcgi $5")
-	row=$T/rows/$ROWS
-	mkdir -m 755 "$row"
-	printf %s $((30000 + 2 * ROWS)) >"$row/a.port"
-	printf %s $((30001 + 2 * ROWS)) >"$row/b.port"
-	(run_one /usr/bin/spawn-fcgi "$row/a" $((30000 + 2 * ROWS)) "${@:3}") &
-	(run_one "$T/bin/spawn-fcgi" "$row/b" $((30001 + 2 * ROWS)) "${@:3}") &
+	ROW_RUN+=("${@:3}")
+	launch $ROWS
 	[ $((ROWS % SIDE_BY_SIDE)) != 0 ] || wait
+}
+
+# launch NUMBER: run both programs in the background.
+launch() {
+	local row=$T/rows/$1 port=$((30000 + 2 * $1))
+	rm -rf "$row"
+	mkdir -m 755 "$row"
+	printf %s $port >"$row/a.port"
+	printf %s $((port + 1)) >"$row/b.port"
+	(run_one /usr/bin/spawn-fcgi "$row/a" $port "${ROW_RUN[@]:3*$1:3}") &
+	(run_one "$T/bin/spawn-fcgi" "$row/b" $((port + 1)) "${ROW_RUN[@]:3*$1:3}") &
+}
+
+# collect NUMBER...: results of these rows; their processes end.
+collect() {
+	{
+		ss -Hltn | sed 's/^/tcp /'
+		ss -Hlxn | sed 's/^u_str/unix/'
+	} >"$T/sockets"
+	perl "$T/results" "$T/sockets" "${@/#/$T/rows/}" || die "no results"
+	kill -KILL $(grep -lsxz "BERTH_TEST=$T" /proc/[0-9]*/environ | cut -d/ -f3 |
+		grep -vx -e $$ -e $BASHPID) 2>/dev/null
 }
 
 # What is asked of the program itself.
@@ -294,7 +318,7 @@ differ exec-message 'status 2.*err: exec.*exited with: 2' root '' '-s $D/s -- /m
 differ exec-message 'status 13.*err: exec.*exited with: 13' root 'touch p' '-s $D/s -- $D/p'
 differ descriptors 'child: socket.*/dev/null' root 'LEAK=1' '-s $D/s -- $PROBE'
 differ fork-failed 'status 255.*err: fork' root \
-	'WRAP="prlimit --nproc=1 setpriv --reuid $PORT --regid nogroup --clear-groups"' '-s $D/s -- $PROBE'
+	'export ASAN_OPTIONS=detect_leaks=0 WRAP="prlimit --nproc=1 setpriv --reuid $PORT --regid nogroup --clear-groups"' '-s $D/s -- $PROBE'
 differ each-checked 'status 6.*err: spawn-fcgi: child exited with: 6' root 'touch first' \
 	'-s $D/s -F 2 -f "sh -c \"rm $D/first && exec sleep 2; sleep 0.03; exit 6\" 2>&1"'
 
@@ -359,19 +383,25 @@ differ ignored-root 'status 0.*ignored -u.*Uid: 65534' nobody '' '-s $D/s -u www
 differ ignored-root 'status 0.*ignored -c.*ignored -S' nobody '' '-s $D/s -c /missing -S -- $PROBE'
 differ ignored-root 'ignored -g.*ignored -U.*ignored -G' nobody '' \
 	'-s $D/s -g missing -U root -G root -- $PROBE'
-JAIL='mkdir d'
+# A leak checker needs /proc.
+JAIL='mkdir d; export ASAN_OPTIONS=detect_leaks=0'
 differ chroot-null 'status 2.err: exec.*socket d/s' root "$JAIL" '-s /s -c $D/d -- /missing'
 differ chroot-null 'status 2.err: exec.*socket s' root "$JAIL" '-s $D/s -S -c $D/d -- /missing'
 wait
 until_true 10 reports_there || fail "children that do not say how they were started"
-{
-	ss -Hltn | sed 's/^/tcp /'
-	ss -Hlxn | sed 's/^u_str/unix/'
-} >"$T/sockets"
-perl "$T/results" "$T/rows" "$T/sockets" || die "no results"
+collect $(seq $ROWS)
+# On a busy machine, who ends at once may take more than the tenth of a second that is looked at.
+for try in 1 2; do
+	for ((i = 1; i <= ROWS; i++)); do
+		agrees $i && continue
+		say "again, alone: ${ROW_TEXT[i]}"
+		launch $i
+		wait
+		until_true 2 complete "$T/rows/$i" || :
+		collect $i
+	done
+done
 for ((i = 1; i <= ROWS; i++)); do judge $i; done
-kill -KILL $(grep -lsxz "BERTH_TEST=$T" /proc/[0-9]*/environ | cut -d/ -f3 |
-	grep -vx -e $$ -e $BASHPID) 2>/dev/null
 
 check "$ROWS command lines, ${#NAMES[@]} of them to differ" test "$ROWS" -ge 60
 for name in $(printf '%s\n' "${NAMES[@]}" | sort -u); do
