@@ -15,8 +15,9 @@
 
 #define POOL_NAME_DEFAULT "www"
 #define WRITTEN_BYTES	  32 /* the longest option, its dashes and a NUL */
-#define VERBS                                                                                     \
-	"accepted are run, check, upstream, status, reload, upgrade, stop, spawn-fcgi, help and " \
+#define VERBS                                                                                   \
+	"accepted are run, check, upstream, status, reload, scale, upgrade, stop, spawn-fcgi, " \
+	"help and "                                                                             \
 	"version"
 #define OPTIONS                                                                             \
 	"accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, " \
@@ -310,13 +311,14 @@ static int find_verb(const char *word, enum command_verb *ret_verb)
 		const char *word;
 		enum command_verb verb;
 	} verbs[] = {
-		{"run", COMMAND_RUN},		{"check", COMMAND_CHECK},
-		{"prove", COMMAND_PROVE},	{"upstream", COMMAND_UPSTREAM},
-		{"upgrade", COMMAND_UPGRADE},	{"status", COMMAND_STATUS},
-		{"reload", COMMAND_RELOAD},	{"stop", COMMAND_STOP},
-		{"help", COMMAND_HELP},		{"--help", COMMAND_HELP},
-		{"-h", COMMAND_HELP},		{"version", COMMAND_VERSION},
-		{"--version", COMMAND_VERSION}, {"-V", COMMAND_VERSION},
+		{"run", COMMAND_RUN},	      {"check", COMMAND_CHECK},
+		{"prove", COMMAND_PROVE},     {"upstream", COMMAND_UPSTREAM},
+		{"upgrade", COMMAND_UPGRADE}, {"status", COMMAND_STATUS},
+		{"reload", COMMAND_RELOAD},   {"scale", COMMAND_SCALE},
+		{"stop", COMMAND_STOP},	      {"help", COMMAND_HELP},
+		{"--help", COMMAND_HELP},     {"-h", COMMAND_HELP},
+		{"version", COMMAND_VERSION}, {"--version", COMMAND_VERSION},
+		{"-V", COMMAND_VERSION},
 	};
 
 	for (size_t i = 0; i < COUNT(verbs); i++) {
@@ -391,6 +393,7 @@ void command_help(FILE *out)
 		"       berth upstream SERVER [POOL] [-c FILE]\n"
 		"       berth status [--json] [-c FILE | --control SOCKET]\n"
 		"       berth reload [POOL] [-c FILE | --control SOCKET]\n"
+		"       berth scale POOL N [-c FILE | --control SOCKET]\n"
 		"       berth upgrade | stop [-c FILE | --control SOCKET]\n"
 		"       berth spawn-fcgi [OPTION]... [-- PROGRAM [ARG...]]\n"
 		"       berth help\n"
@@ -399,8 +402,9 @@ void command_help(FILE *out)
 		"run runs the pools, check only says whether it could. upstream prints what a web\n"
 		"server needs: nginx, haproxy, lighttpd, apache or caddy. The others talk to a\n"
 		"berth that runs: what it does; new configuration and code, of all pools or of\n"
-		"one, waiting until all is in place; the berth that is installed now in its\n"
-		"place; end, waiting for that.\n"
+		"one, waiting until all is in place; the number of a pool's workers until its\n"
+		"next reload; the berth that is installed now in its place; end, waiting for\n"
+		"that.\n"
 		"spawn-fcgi has the options of spawn-fcgi 1.6.4, see berth-spawn-fcgi(1).\n"
 		"\n"
 		"  -c, --config FILE  configuration (default: " COMMAND_CONF_DEFAULT ")\n"

@@ -27,6 +27,7 @@ enum command_verb {
 	/* these are requests to a running berth, see control_client.h */
 	COMMAND_STATUS,
 	COMMAND_RELOAD,
+	COMMAND_SCALE,
 	COMMAND_UPGRADE,
 	COMMAND_STOP,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* berth status, reload and stop: requests to a running berth over its control socket. */
+/* berth status, reload, scale, upgrade and stop: requests to a running berth over its control socket. */
 
 #include "control_client.h"
 
@@ -22,13 +22,57 @@
 
 #define EXIT_REFUSED 1
 
+#define NUMBER_DIGITS 9
+
 struct options {
 	const char *verb;
-	const char *argument;
+	const char *argument; /* a pool's name, "" if there is none */
+	const char *number;   /* of workers, "" if there is none */
 	const char *conf_path;
 	const char *control;
 	bool json;
 };
+
+/* What the verb takes besides options, for messages. */
+static const char *words_of(const char *verb)
+{
+	if (strcmp(verb, "status") == 0)
+		return "--json, ";
+	if (strcmp(verb, "reload") == 0)
+		return "a pool's name, ";
+	return strcmp(verb, "scale") == 0 ? "a pool's name, a number, " : "";
+}
+
+/* The words that are no options. */
+static int parse_words(int argc, char *argv[], struct options *options)
+{
+	bool scales = strcmp(argv[0], "scale") == 0;
+
+	if (optind < argc && (scales || strcmp(argv[0], "reload") == 0))
+		options->argument = argv[optind++];
+	if (optind < argc && scales)
+		options->number = argv[optind++];
+	if (optind < argc) {
+		(void)fprintf(stderr,
+			      "berth: %s: unexpected; accepted are %s-c FILE and "
+			      "--control SOCKET\n",
+			      argv[optind], words_of(argv[0]));
+		return -EINVAL;
+	}
+	if (strlen(options->argument) > CONF_POOL_NAME_MAX ||
+	    options->argument[strcspn(options->argument, " \n")] != '\0') {
+		(void)fprintf(stderr, "berth: %s: that is no name of a pool\n", options->argument);
+		return -EINVAL;
+	}
+	if (scales && (!options->number[0] || strlen(options->number) > NUMBER_DIGITS ||
+		       options->number[strspn(options->number, "0123456789")] != '\0')) {
+		(void)fprintf(stderr,
+			      "berth: scale takes a pool's name and a number of workers%s%s\n",
+			      options->number[0] ? ", not " : "", options->number);
+		return -EINVAL;
+	}
+	return 0;
+}
 
 static int parse(int argc, char *argv[], struct options *options)
 {
@@ -38,7 +82,7 @@ static int parse(int argc, char *argv[], struct options *options)
 					      {NULL, 0, NULL, 0}};
 	int option;
 
-	*options = (struct options){.verb = argv[0], .argument = ""};
+	*options = (struct options){.verb = argv[0], .argument = "", .number = ""};
 	while ((option = getopt_long(argc, argv, "c:", longs, NULL)) != -1) {
 		if (option == 'j')
 			options->json = true;
@@ -53,23 +97,8 @@ static int parse(int argc, char *argv[], struct options *options)
 		(void)fprintf(stderr, "berth: %s takes no --json\n", argv[0]);
 		return -EINVAL;
 	}
-	if (optind < argc && strcmp(argv[0], "reload") == 0)
-		options->argument = argv[optind++];
-	if (optind < argc) {
-		(void)fprintf(stderr,
-			      "berth: %s: unexpected; accepted are %s-c FILE and "
-			      "--control SOCKET\n",
-			      argv[optind],
-			      strcmp(argv[0], "status") == 0   ? "--json, "
-			      : strcmp(argv[0], "reload") == 0 ? "a pool's name, "
-							       : "");
+	if (parse_words(argc, argv, options) < 0)
 		return -EINVAL;
-	}
-	if (strlen(options->argument) > CONF_POOL_NAME_MAX ||
-	    options->argument[strcspn(options->argument, " \n")] != '\0') {
-		(void)fprintf(stderr, "berth: %s: that is no name of a pool\n", options->argument);
-		return -EINVAL;
-	}
 	if (options->conf_path && options->control) {
 		(void)fprintf(stderr, "berth: -c and --control exclude each other\n");
 		return -EINVAL;
@@ -137,8 +166,9 @@ static char *ask(int fd, const struct options *options)
 	size_t size = 0;
 	FILE *out;
 	ssize_t n;
-	int length = snprintf(line, sizeof(line), "%s%s%s\n", options->verb,
-			      options->argument[0] ? " " : "", options->argument);
+	int length = snprintf(line, sizeof(line), "%s%s%s%s%s\n", options->verb,
+			      options->argument[0] ? " " : "", options->argument,
+			      options->number[0] ? " " : "", options->number);
 
 	if (send(fd, line, (size_t)length, MSG_NOSIGNAL) != length)
 		return NULL;
@@ -199,6 +229,7 @@ static bool print_table(const char *text)
 	json_t *root = json_loads(text, 0, NULL);
 	size_t i;
 	json_t *pool;
+	long long slots;
 
 	if (!root)
 		return false;
@@ -206,9 +237,13 @@ static bool print_table(const char *text)
 		     string_of(root, "state"));
 	json_array_foreach(json_object_get(root, "pools"), i, pool)
 	{
+		slots = (long long)json_array_size(json_object_get(pool, "slots"));
 		(void)printf("pool %s: %s, %s of %s", string_of(pool, "pool"),
 			     string_of(pool, "state"), string_of(pool, "spawn"),
 			     string_of(pool, "program"));
+		if (number_of(pool, "workers") < slots)
+			(void)printf(", scaled to %lld of %lld workers", number_of(pool, "workers"),
+				     slots);
 		if (json_array_size(json_object_get(pool, "listeners")) > 0)
 			(void)printf(", %lld wait in shared sockets",
 				     waiting(json_object_get(pool, "listeners")));

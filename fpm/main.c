@@ -293,6 +293,7 @@ int main(int argc, char *argv[])
 		break;
 	case COMMAND_STATUS:
 	case COMMAND_RELOAD:
+	case COMMAND_SCALE:
 	case COMMAND_UPGRADE:
 	case COMMAND_STOP:
 		return control_client_run(argc - 1, argv + 1);

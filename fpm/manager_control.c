@@ -73,7 +73,9 @@ static void request_cb(void *data, struct control_request *request, const char *
 	struct manager *m = data;
 	bool leaving = m->state == MANAGER_STOPPING || m->state == MANAGER_SWEEPING;
 
-	if (argument[0] && strcmp(verb, "reload") != 0) {
+	if (strcmp(verb, "scale") == 0) {
+		manager_scale(m, request, argument);
+	} else if (argument[0] && strcmp(verb, "reload") != 0) {
 		control_answer(request, false, "an argument is not accepted\n");
 	} else if (strcmp(verb, "status") == 0) {
 		answer_status(m, request);
@@ -89,7 +91,7 @@ static void request_cb(void *data, struct control_request *request, const char *
 		wait_for_task(m, request, verb[0] == 'u', argument);
 	} else {
 		control_answer(request, false,
-			       "unknown; accepted are status, reload, upgrade and stop\n");
+			       "unknown; accepted are status, reload, scale, upgrade and stop\n");
 	}
 }
 

@@ -128,6 +128,12 @@ bool manager_reload_next(struct manager *m);
 /* Leaves of a new configuration the pool that is reloaded; negative errno if that can't be done. */
 int manager_reload_narrow(const struct manager *m, struct conf *conf, char *error, size_t size);
 
+/* Says that there is no such pool, and which there are. */
+void manager_no_pool(const struct manager *m, const char *name, char *error, size_t size);
+
+/* Does what "scale @argument" asks for, and answers it. */
+void manager_scale(const struct manager *m, struct control_request *request, const char *argument);
+
 /* Answers all of them. */
 void manager_answer(struct manager_waiters *waiters, bool ok, const char *text);
 

@@ -65,19 +65,25 @@ static void list_pools(const struct conf *conf, char *buffer, size_t size)
 					p->name);
 }
 
+void manager_no_pool(const struct manager *m, const char *name, char *error, size_t size)
+{
+	char names[512];
+
+	list_pools(generation_conf(m->current), names, sizeof(names));
+	(void)snprintf(error, size, "there is no pool %s; there are %s", name, names);
+}
+
 int manager_reload_narrow(const struct manager *m, struct conf *conf, char *error, size_t size)
 {
 	const char *name = m->reload_pool;
 	const struct conf *running = generation_conf(m->current);
 	bool runs = conf_pool_find(running, name) != NULL;
 	bool is_written = conf_pool_find(conf, name) != NULL;
-	char names[512];
 
 	if (runs && is_written) {
 		conf_keep_pool(conf, name);
 		return 0;
 	}
-	list_pools(running, names, sizeof(names));
 	if (runs)
 		(void)snprintf(error, size,
 			       "pool %s is not in the configuration any more; a reload without "
@@ -89,6 +95,6 @@ int manager_reload_narrow(const struct manager *m, struct conf *conf, char *erro
 			       "name starts it",
 			       name);
 	else
-		(void)snprintf(error, size, "there is no pool %s; there are %s", name, names);
+		manager_no_pool(m, name, error, size);
 	return -ENOENT;
 }

@@ -63,7 +63,8 @@ static void start_slots(struct pool *pool)
 	unsigned int first = pool->state == POOL_STARTING ? pool_sizing_first(pool->conf) : 0;
 
 	for (unsigned int i = 0; i < pool->conf->max_children; i++)
-		if (i < first || !pool->sizing || pool->slots[i].state != SLOT_EMPTY)
+		if (i < first || pool_sizing_is_fixed(&pool->slots[i]) ||
+		    pool->slots[i].state != SLOT_EMPTY)
 			slot_start(&pool->slots[i]);
 	pool_sizing_look(pool);
 	/* It may start without any worker. */
@@ -498,6 +499,7 @@ struct pool *pool_alloc(const struct pool_start *start)
 		return NULL;
 	pool->loop = start->loop;
 	pool->conf = start->conf;
+	pool->most = start->conf->max_children;
 	pool->events = start->events;
 	pool->data = start->data;
 	pool->library = start->library;

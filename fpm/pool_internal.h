@@ -65,6 +65,7 @@ enum pool_state {
  * @limits_due_ms:	When that timer ends
  * @measure_ms:		When memory is to be looked at, 0 = when somebody has worked
  * @measures:		pm.max_worker_memory is applied
+ * @most:		How many workers it has if it is static, else how many it may have
  * @sizing:		How many workers there are, NULL if always as many as slots
  * @closing:		Slots are being closed, so that the last one counts only once
  * @log_limit:		For lines about workers' ends
@@ -102,6 +103,7 @@ struct pool {
 	uint64_t limits_due_ms;
 	uint64_t measure_ms;
 	bool measures;
+	unsigned int most;
 	struct pool_sizing *sizing;
 	bool closing;
 	struct log_limit log_limit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How many workers a pool has: pm = dynamic and ondemand. */
+/* How many workers a pool has: pm = dynamic and ondemand, and what berth scale says. */
 
 #include "pool_sizing.h"
 
@@ -8,7 +8,9 @@
 #include "pool.h"
 #include "pool_internal.h"
 #include "pool_waiting.h"
+#include "slot_standin.h"
 #include "slot_worker.h"
+#include "store.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -31,6 +33,11 @@
  *	dynamic	  While there is something to do, and while idle workers are too few or too many, the
  *		  manager looks every LOOK seconds. If nothing has happened since the last look all
  *		  workers are asked to ring, and nothing runs until one does.
+ *
+ * There are at most pool->most workers, which is what berth scale says; those that are too many are
+ * asked to leave at once, also while they are busy or hold connections: what they hold they put
+ * into the slot's pair, from where it is passed on. A static pool has workers in its first slots
+ * then, and the others are like empty ones of the other kinds, but get none.
  */
 #define LOOK	     0.1
 #define LATER	     1.0  /* looks for what others have to set free */
@@ -86,6 +93,30 @@ static void look_in(struct pool_sizing *s, double seconds)
 	ev_timer_start(s->pool->loop, &s->timer);
 }
 
+bool pool_sizing_is_fixed(const struct slot *slot)
+{
+	return slot->pool->conf->pm == CONF_PM_STATIC && slot->number <= slot->pool->most;
+}
+
+static unsigned int count_slots(const struct pool *pool)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		count += pool->slots[i].state != SLOT_EMPTY;
+	return count;
+}
+
+/* May one more slot have a worker. */
+static bool has_room(const struct slot *slot)
+{
+	const struct pool *pool = slot->pool;
+
+	if (pool->conf->pm == CONF_PM_STATIC)
+		return pool_sizing_is_fixed(slot);
+	return pool->most == pool->conf->max_children || count_slots(pool) < pool->most;
+}
+
 static bool may_start(struct pool_sizing *s)
 {
 	const struct pool *pool = s->pool;
@@ -104,7 +135,7 @@ bool pool_sizing_start(struct slot *slot)
 {
 	struct pool_sizing *s = slot->pool->sizing;
 
-	if (!may_start(s))
+	if (!has_room(slot) || !may_start(s))
 		return false;
 	s->started++;
 	slot_start(slot);
@@ -151,9 +182,11 @@ static struct tally count(const struct pool *pool)
 static void tell_too_few(struct pool_sizing *s, bool too_few)
 {
 	if (too_few && !s->told)
-		log_warning("pool %s: all %u workers that pm.max_children allows are there, and "
+		log_warning("pool %s: all %u workers that %s allows are there, and "
 			    "fewer than pm.min_spare_servers idle",
-			    s->pool->conf->name, s->pool->conf->max_children);
+			    s->pool->conf->name, s->pool->most,
+			    s->pool->most == s->pool->conf->max_children ? "pm.max_children"
+									 : "berth scale");
 	s->told = too_few;
 }
 
@@ -169,6 +202,8 @@ static double grow(struct pool_sizing *s, unsigned int missing)
 	for (unsigned int i = 0; i < pool->conf->max_children && missing > 0; i++) {
 		if (pool->slots[i].state != SLOT_EMPTY)
 			continue;
+		if (!has_room(&pool->slots[i]))
+			break;
 		room = true;
 		if (!pool_sizing_start(&pool->slots[i]))
 			return LATER;
@@ -266,17 +301,74 @@ static void look_ondemand(struct pool_sizing *s)
 		look_in(s, (double)first / 1000.);
 }
 
+/* Berth scale */
+
+static void look_static(struct pool_sizing *s)
+{
+	const struct pool *pool = s->pool;
+
+	/* The template's readiness starts them otherwise. */
+	for (unsigned int i = 0; i < pool->most && pool_can_spawn(pool); i++) {
+		if (pool->slots[i].state != SLOT_EMPTY)
+			continue;
+		if (!pool->events->may_start(pool->data)) {
+			look_in(s, LATER);
+			return;
+		}
+		slot_start(&pool->slots[i]);
+	}
+}
+
+static bool is_surplus(const struct slot *slot, unsigned int count)
+{
+	if (slot->state == SLOT_EMPTY)
+		return false;
+	return slot->pool->conf->pm == CONF_PM_STATIC ? slot->number > slot->pool->most
+						      : count > slot->pool->most;
+}
+
+/* Asks those to leave that are too many; false if some can't yet. */
+static bool let_go(const struct pool *pool)
+{
+	unsigned int count = count_slots(pool);
+	bool done = true;
+
+	for (unsigned int i = pool->conf->max_children; i-- > 0;) {
+		struct slot *slot = &pool->slots[i];
+
+		if (!is_surplus(slot, count))
+			continue;
+		if (slot_spare(slot))
+			count--;
+		else
+			done = false;
+	}
+	return done || count <= pool->most;
+}
+
+static void look_within(struct pool_sizing *s, double seconds)
+{
+	if (!ev_is_active(&s->timer) || ev_timer_remaining(s->pool->loop, &s->timer) > seconds)
+		look_in(s, seconds);
+}
+
 static void timer_cb(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct pool_sizing *s = w->data;
+	bool fits;
 
 	(void)loop, (void)revents;
 	if (s->pool->state != POOL_READY)
 		return;
+	fits = let_go(s->pool);
 	if (s->pool->conf->pm == CONF_PM_DYNAMIC)
 		look_dynamic(s);
-	else
+	else if (s->pool->conf->pm == CONF_PM_ONDEMAND)
 		look_ondemand(s);
+	else
+		look_static(s);
+	if (!fits)
+		look_within(s, LOOK);
 }
 
 void pool_sizing_look(struct pool *pool)
@@ -287,8 +379,7 @@ void pool_sizing_look(struct pool *pool)
 		return;
 	/* Who has just rung is busy; whether that lasts shows a little later. */
 	if (pool->conf->pm == CONF_PM_DYNAMIC) {
-		if (!ev_is_active(&s->timer) || ev_timer_remaining(pool->loop, &s->timer) > LOOK)
-			look_in(s, LOOK);
+		look_within(s, LOOK);
 		return;
 	}
 	look_in(s, 0.);
@@ -303,7 +394,8 @@ void pool_sizing_slot(struct slot *slot)
 		return;
 	pool_waiting_set(s->waiting, slot, slot->state == SLOT_EMPTY && pool->state == POOL_READY);
 	/* If it runs it ends before a worker that is new now has idled for long enough. */
-	if (pool->state == POOL_READY && !ev_is_active(&s->timer))
+	if (pool->state == POOL_READY && pool->conf->pm != CONF_PM_STATIC &&
+	    !ev_is_active(&s->timer))
 		look_in(s, pool->conf->pm == CONF_PM_DYNAMIC
 				   ? LOOK
 				   : pool->conf->process_idle_timeout_ms / 1000.);
@@ -323,7 +415,7 @@ int pool_sizing_init(struct pool *pool)
 {
 	struct pool_sizing *s;
 
-	if (pool->conf->pm == CONF_PM_STATIC)
+	if (pool->conf->pm == CONF_PM_STATIC && pool->most == pool->conf->max_children)
 		return 0;
 	s = calloc(1, sizeof(*s));
 	if (!s)
@@ -333,7 +425,33 @@ int pool_sizing_init(struct pool *pool)
 	s->timer.data = s;
 	pool->sizing = s;
 	s->waiting = pool_waiting_new(pool);
-	return s->waiting ? 0 : -ENOMEM;
+	if (!s->waiting)
+		return -ENOMEM;
+	/* They are watched in another way from now on. */
+	for (unsigned int i = 0; i < pool->conf->max_children; i++)
+		if (pool->slots[i].state == SLOT_EMPTY)
+			slot_standin_set(&pool->slots[i], false);
+	return 0;
+}
+
+int pool_sizing_scale(struct pool *pool, unsigned int most)
+{
+	unsigned int before = pool->most;
+	int result;
+
+	pool->most = most;
+	if (!pool->sizing) {
+		result = pool_sizing_init(pool);
+		if (result < 0) {
+			pool_sizing_free(pool);
+			pool->most = before;
+			return result;
+		}
+		pool_sizing_begin(pool);
+	}
+	pool_sizing_look(pool);
+	store_touch();
+	return 0;
 }
 
 void pool_sizing_free(struct pool *pool)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How many workers a pool has: pm = dynamic and ondemand. */
+/* How many workers a pool has: pm = dynamic and ondemand, and what berth scale says. */
 #ifndef FPM_POOL_SIZING_H
 #define FPM_POOL_SIZING_H
 
@@ -20,7 +20,7 @@ unsigned int pool_sizing_first(const struct conf_pool *conf);
 
 /**
  * pool_sizing_init() - make what a pool needs whose slots may be empty
- * @pool:	Pool with all listeners; gets none of it if it is static
+ * @pool:	Pool with all listeners; gets none of it if all of its slots always have a worker
  *
  * Return: 0 or -ENOMEM
  */
@@ -49,6 +49,26 @@ void pool_sizing_slot(struct slot *slot);
  * @pool:	Pool
  */
 void pool_sizing_look(struct pool *pool);
+
+/**
+ * pool_sizing_is_fixed() - is a slot to have a worker all the time
+ * @slot:	Slot
+ *
+ * Return: true if it is, so that it is empty only while it waits for a template
+ */
+bool pool_sizing_is_fixed(const struct slot *slot);
+
+/**
+ * pool_sizing_scale() - how many workers there are, or may be, from now on
+ * @pool:	A pool that is ready, of a template and without pipes
+ * @most:	From 1 to the number of its slots
+ *
+ * Those that are too many finish their request and leave, from the highest slot on. Whoever is
+ * there, or comes there, is passed on to the others.
+ *
+ * Return: 0, or -ENOMEM with nothing changed
+ */
+int pool_sizing_scale(struct pool *pool, unsigned int most);
 
 /**
  * pool_sizing_start() - have a worker in an empty slot, if no limit forbids it

@@ -71,6 +71,7 @@ int pool_export(const struct pool *pool, struct state_pool *ret_state)
 		.fresh_in = pool->fresh[0],
 		.fresh_out = pool->fresh[1],
 		.peers = pool->peers,
+		.most = pool->most,
 		.template_serial = pool->template_serial,
 		.template_failures = pool->template_respawn.failures,
 		.template_started_ms = (int64_t)pool->template_respawn.started_ms,
@@ -126,6 +127,8 @@ static int adopt_parts(struct pool *pool, const struct state_pool *state,
 	pool->fresh[0] = state->fresh_in;
 	pool->fresh[1] = state->fresh_out;
 	pool->peers = state->peers;
+	if (state->most > 0)
+		pool->most = (unsigned int)state->most;
 	pool->template_serial = (unsigned int)state->template_serial;
 	pool->template_respawn.failures = (unsigned int)state->template_failures;
 	pool->template_respawn.started_ms = (uint64_t)state->template_started_ms;
@@ -171,7 +174,7 @@ void pool_resume(struct pool *pool)
 	if (pool->template && template_is_ready(pool->template))
 		pool_limits_template(pool);
 	for (unsigned int i = 0; i < pool->conf->max_children; i++) {
-		if (!pool->sizing || pool->slots[i].state != SLOT_EMPTY)
+		if (pool_sizing_is_fixed(&pool->slots[i]) || pool->slots[i].state != SLOT_EMPTY)
 			slot_start(&pool->slots[i]);
 		slot_look(&pool->slots[i]);
 	}

@@ -235,7 +235,7 @@ static int read_field(const struct place *place, const struct record_field *fiel
 	int result;
 
 	if (!json)
-		return fail(place, "it is missing");
+		return field->may_be_missing ? 0 : fail(place, "it is missing");
 	switch (field->type) {
 	case RECORD_INT:
 		return read_number(place, field, json, field->max, at);

@@ -4,6 +4,7 @@
 #define FPM_RECORD_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,7 @@ struct record_layout;
  * @kind:	Of a descriptor
  * @layout:	Of what it points to
  * @count_offset: Where the number of entries of a list is
+ * @may_be_missing: It is all zero then
  */
 struct record_field {
 	const char *name;
@@ -48,6 +50,7 @@ struct record_field {
 	enum record_kind kind;
 	const struct record_layout *layout;
 	size_t count_offset;
+	bool may_be_missing;
 };
 
 /**

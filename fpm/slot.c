@@ -32,6 +32,7 @@
  *	UP --start, template is newer--> REPLACING --up--> UP, the old worker is retiring
  *	UP --overtime--> STARTING or BACKOFF, the old worker is retiring
  *	UP --spare--> EMPTY, the worker is retiring
+ *	BACKOFF --spare--> EMPTY
  *	any --close--> CLOSED --last one ended--> (the pool is told)
  *
  * A worker that is replaced at a limit finishes its request, however long that takes; while too many
@@ -48,7 +49,7 @@ enum slot_event {
 	SLOT_EVENT_TIMER,
 	SLOT_EVENT_LIMIT,    /* @current has reached its request limit */
 	SLOT_EVENT_OVERTIME, /* @current is being ended in its request */
-	SLOT_EVENT_SPARE,    /* @current is not needed */
+	SLOT_EVENT_SPARE,    /* no worker is needed */
 	SLOT_EVENT_CLOSE,
 	SLOT_EVENT_MAX,
 };
@@ -323,6 +324,12 @@ static void spare(struct slot *slot)
 	set_state(slot, SLOT_EMPTY);
 }
 
+static void give_up(struct slot *slot)
+{
+	ev_timer_stop(slot->pool->loop, &slot->timer);
+	set_state(slot, SLOT_EMPTY);
+}
+
 static void up_replaced(struct slot *slot)
 {
 	retire(slot, slot->current);
@@ -407,6 +414,7 @@ static const slot_action_fn actions[SLOT_STATE_MAX][SLOT_EVENT_MAX] = {
 			    [SLOT_EVENT_CLOSE] = close_workers},
 	[SLOT_BACKOFF] = {[SLOT_EVENT_START] = ignore,
 			  [SLOT_EVENT_TIMER] = start,
+			  [SLOT_EVENT_SPARE] = give_up,
 			  [SLOT_EVENT_CLOSE] = close_workers},
 	[SLOT_CLOSED] = {[SLOT_EVENT_START] = ignore,
 			 [SLOT_EVENT_LIMIT] = ignore,
@@ -480,7 +488,7 @@ void slot_recycle(struct slot *slot)
 
 bool slot_spare(struct slot *slot)
 {
-	if (slot->state != SLOT_UP)
+	if (slot->state != SLOT_UP && slot->state != SLOT_BACKOFF)
 		return false;
 	dispatch(slot, SLOT_EVENT_SPARE);
 	return slot->state == SLOT_EMPTY;

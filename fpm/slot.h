@@ -104,7 +104,7 @@ void slot_start(struct slot *slot);
  * slot_spare() - ask its worker to leave, and have none until slot_start()
  * @slot:	Slot
  *
- * Return: false if it has no worker that could leave now
+ * Return: false if it has a worker that can't leave now, or that is being made
  */
 bool slot_spare(struct slot *slot);
 

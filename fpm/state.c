@@ -30,6 +30,12 @@
 		.name = #member, .type = RECORD_INT, .offset = offsetof(struct struct_, member), \
 		.min = (from), .max = (to)                                                       \
 	}
+/* One that an older manager does not write: it is 0 then. */
+#define NEWER_INT(struct_, member, from, to)                                                     \
+	{                                                                                        \
+		.name = #member, .type = RECORD_INT, .offset = offsetof(struct struct_, member), \
+		.min = (from), .max = (to), .may_be_missing = true                               \
+	}
 #define FLAG(struct_, member) INT(struct_, member, 0, 1)
 #define TIME(struct_, member) INT(struct_, member, -1, INT64_MAX)
 #define TEXT(struct_, member, from)                                                               \
@@ -134,6 +140,7 @@ static const struct record_field state_pool_fields[] = {
 	FD(state_pool, fresh_in, SOCKET, NEEDED),
 	FD(state_pool, fresh_out, SOCKET, NEEDED),
 	FD(state_pool, peers, FILE, OPTIONAL),
+	NEWER_INT(state_pool, most, 0, SLOTS_MAX),
 	ONE(state_pool, template, state_template),
 	INT(state_pool, template_serial, 0, UINT32_MAX),
 	INT(state_pool, template_failures, 0, UINT32_MAX),

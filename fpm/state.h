@@ -144,6 +144,7 @@ struct state_template {
  * @fresh_in:	Pair of sockets for connections that change workers
  * @fresh_out:	Its other end
  * @peers:	Who may connect, -1 in exec mode
+ * @most:	How many workers it has or may have, 0 = as many as slots
  * @template:	Template
  * @template_serial: Number of templates so far
  * @template_failures: Memory of their back-off
@@ -164,6 +165,7 @@ struct state_pool {
 	int fresh_in;
 	int fresh_out;
 	int peers;
+	int64_t most;
 	struct state_template *template;
 	int64_t template_serial;
 	int64_t template_failures;

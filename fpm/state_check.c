@@ -63,6 +63,8 @@ static const char *check_pool(struct check *c)
 		return "another name than in the configuration";
 	if (c->pool->slot_count != c->conf->max_children)
 		return "another number of slots than in the configuration";
+	if (c->pool->most > c->conf->max_children)
+		return "more workers than slots";
 	if ((c->pool->peers != -1) != forked || (c->pool->template && !forked))
 		return "a template or its parts do not fit the mode";
 	if (c->pool->template && !c->pool->template->output)

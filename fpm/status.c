@@ -100,9 +100,10 @@ json_t *status_of_pool(const struct pool *pool)
 
 	for (unsigned int i = 0; i < pool->conf->max_children; i++)
 		(void)json_array_append_new(slots, status_of_slot(&pool->slots[i]));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "pool", pool->conf->name,
+	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:o}", "pool", pool->conf->name,
 			 "state", pool_state_name(pool->state), "pm", conf_pm_name(pool->conf->pm),
-			 "spawn", conf_spawn_name(pool->conf->spawn), "program", pool->path,
-			 "template_pid", template ? json_integer(template) : json_null(),
-			 "listeners", listeners(pool->shared, pool->shared_count), "slots", slots);
+			 "workers", (int)pool->most, "spawn", conf_spawn_name(pool->conf->spawn),
+			 "program", pool->path, "template_pid",
+			 template ? json_integer(template) : json_null(), "listeners",
+			 listeners(pool->shared, pool->shared_count), "slots", slots);
 }
