@@ -74,7 +74,7 @@ static const char *refuse_now(const struct manager *m)
 static int scale(const struct manager *m, const char *argument, char *text, size_t size)
 {
 	const char *problem = refuse_now(m);
-	char name[MANAGER_POOL_SIZE];
+	char name[MANAGER_POOL_SIZE], error[700];
 	unsigned long most = split(argument, name, sizeof(name));
 	struct pool *pool;
 	int result;
@@ -85,8 +85,8 @@ static int scale(const struct manager *m, const char *argument, char *text, size
 	}
 	pool = find_pool(m, name);
 	if (!pool) {
-		manager_no_pool(m, name, text, size - 1);
-		(void)strcat(text, "\n");
+		manager_no_pool(m, name, error, sizeof(error));
+		(void)snprintf(text, size, "%s\n", error);
 		return -ENOENT;
 	}
 	result = refuse_pool(pool, most, text, size);
