@@ -17,8 +17,7 @@
 #define WRITTEN_BYTES	  32 /* the longest option, its dashes and a NUL */
 #define VERBS                                                                                   \
 	"accepted are run, check, upstream, status, reload, scale, upgrade, stop, spawn-fcgi, " \
-	"help and "                                                                             \
-	"version"
+	"help and version"
 #define OPTIONS                                                                             \
 	"accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, " \
 	"--user, --group, "                                                                 \

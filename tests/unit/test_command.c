@@ -231,8 +231,7 @@ static void test_pool_defaults(void **state)
 	"-o KEY=VALUE, and -- PROGRAM at the end"
 #define VERBS                                                                                     \
 	"; accepted are run, check, upstream, status, reload, scale, upgrade, stop, spawn-fcgi, " \
-	"help "                                                                                   \
-	"and version"
+	"help and version"
 
 static void test_usage_errors(void **state)
 {
