@@ -15,9 +15,9 @@
 
 #define POOL_NAME_DEFAULT "www"
 #define WRITTEN_BYTES	  32 /* the longest option, its dashes and a NUL */
-#define VERBS                                                                                   \
-	"accepted are run, check, upstream, status, reload, scale, upgrade, stop, spawn-fcgi, " \
-	"help and version"
+#define VERBS                                                                               \
+	"accepted are run, check, upstream, import, status, reload, scale, upgrade, stop, " \
+	"spawn-fcgi, help and version"
 #define OPTIONS                                                                             \
 	"accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, " \
 	"--user, --group, "                                                                 \
@@ -310,14 +310,14 @@ static int find_verb(const char *word, enum command_verb *ret_verb)
 		const char *word;
 		enum command_verb verb;
 	} verbs[] = {
-		{"run", COMMAND_RUN},	      {"check", COMMAND_CHECK},
-		{"prove", COMMAND_PROVE},     {"upstream", COMMAND_UPSTREAM},
-		{"upgrade", COMMAND_UPGRADE}, {"status", COMMAND_STATUS},
-		{"reload", COMMAND_RELOAD},   {"scale", COMMAND_SCALE},
-		{"stop", COMMAND_STOP},	      {"help", COMMAND_HELP},
-		{"--help", COMMAND_HELP},     {"-h", COMMAND_HELP},
-		{"version", COMMAND_VERSION}, {"--version", COMMAND_VERSION},
-		{"-V", COMMAND_VERSION},
+		{"run", COMMAND_RUN},		{"check", COMMAND_CHECK},
+		{"prove", COMMAND_PROVE},	{"upstream", COMMAND_UPSTREAM},
+		{"upgrade", COMMAND_UPGRADE},	{"status", COMMAND_STATUS},
+		{"reload", COMMAND_RELOAD},	{"scale", COMMAND_SCALE},
+		{"stop", COMMAND_STOP},		{"import", COMMAND_IMPORT},
+		{"help", COMMAND_HELP},		{"--help", COMMAND_HELP},
+		{"-h", COMMAND_HELP},		{"version", COMMAND_VERSION},
+		{"--version", COMMAND_VERSION}, {"-V", COMMAND_VERSION},
 	};
 
 	for (size_t i = 0; i < COUNT(verbs); i++) {
@@ -360,7 +360,7 @@ int command_parse(int argc, char *argv[], struct conf_builder *builder, struct c
 		return fail(&scan, "%.64s: options stand behind the verb; " VERBS, argv[1]);
 	if (find_verb(argv[1], &command.verb) < 0)
 		return fail(&scan, "%.64s: unknown verb; " VERBS, argv[1]);
-	/* Requests to a running berth read their options themselves. */
+	/* Requests to a running berth and the import read their options themselves. */
 	if (command.verb >= COMMAND_STATUS) {
 		*ret_command = command;
 		return 0;
@@ -390,6 +390,7 @@ void command_help(FILE *out)
 		"                 [-- PROGRAM [ARG...]]\n"
 		"       berth check, with the same options\n"
 		"       berth upstream SERVER [POOL] [-c FILE]\n"
+		"       berth import php-fpm FILE\n"
 		"       berth status [--json] [-c FILE | --control SOCKET]\n"
 		"       berth reload [POOL] [-c FILE | --control SOCKET]\n"
 		"       berth scale POOL N [-c FILE | --control SOCKET]\n"
@@ -399,11 +400,11 @@ void command_help(FILE *out)
 		"       berth version\n"
 		"\n"
 		"run runs the pools, check only says whether it could. upstream prints what a web\n"
-		"server needs: nginx, haproxy, lighttpd, apache or caddy. The others talk to a\n"
-		"berth that runs: what it does; new configuration and code, of all pools or of\n"
-		"one, waiting until all is in place; the number of a pool's workers until its\n"
-		"next reload; the berth that is installed now in its place; end, waiting for\n"
-		"that.\n"
+		"server needs: nginx, haproxy, lighttpd, apache or caddy. import prints what does\n"
+		"the same as a configuration of php-fpm. The others talk to a berth that runs:\n"
+		"what it does; new configuration and code, of all pools or of one, waiting until\n"
+		"all is in place; the number of a pool's workers until its next reload; the berth\n"
+		"that is installed now in its place; end, waiting for that.\n"
 		"spawn-fcgi has the options of spawn-fcgi 1.6.4, see berth-spawn-fcgi(1).\n"
 		"\n"
 		"  -c, --config FILE  configuration (default: " COMMAND_CONF_DEFAULT ")\n"

@@ -30,6 +30,7 @@ enum command_verb {
 	COMMAND_SCALE,
 	COMMAND_UPGRADE,
 	COMMAND_STOP,
+	COMMAND_IMPORT, /* no request, but it reads its words itself as well, see import.h */
 };
 
 /**

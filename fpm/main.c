@@ -8,6 +8,7 @@
 #include "control.h"
 #include "control_client.h"
 #include "daemonize.h"
+#include "import.h"
 #include "library.h"
 #include "log.h"
 #include "manager.h"
@@ -297,6 +298,8 @@ int main(int argc, char *argv[])
 	case COMMAND_UPGRADE:
 	case COMMAND_STOP:
 		return control_client_run(argc - 1, argv + 1);
+	case COMMAND_IMPORT:
+		return import_run(argc - 1, argv + 1);
 	}
 	return COMMAND_EXIT_OK;
 }

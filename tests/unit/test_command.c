@@ -229,8 +229,9 @@ static void test_pool_defaults(void **state)
 	"; accepted are -c FILE, -R, --daemonize, --pid, --error-log, --listen, --children, " \
 	"--user, --group, --spawn, --name, "                                                  \
 	"-o KEY=VALUE, and -- PROGRAM at the end"
-#define VERBS                                                                                     \
-	"; accepted are run, check, upstream, status, reload, scale, upgrade, stop, spawn-fcgi, " \
+#define VERBS                                                                                 \
+	"; accepted are run, check, upstream, import, status, reload, scale, upgrade, stop, " \
+	"spawn-fcgi, "                                                                        \
 	"help and version"
 
 static void test_usage_errors(void **state)
