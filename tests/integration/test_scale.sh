@@ -72,9 +72,9 @@ check "scale" test -n "$(berth scale www 3)"
 check "three are there" until_true 10 slots_are www "1 2 3"
 
 # Under load. The number changes at least four times.
-load -c 12 -n 80 -k "$token" $(sockets) >"$T/load-kept" &
+load -c 12 -n 50 -k "$token" $(sockets) >"$T/load-kept" &
 one=$!
-load -c 12 -n 80 "$token" $(sockets) >"$T/load-new" &
+load -c 12 -n 50 "$token" $(sockets) >"$T/load-new" &
 two=$!
 changes=0
 while alive $one || alive $two || [ $changes -lt 4 ]; do
@@ -86,8 +86,8 @@ while alive $one || alive $two || [ $changes -lt 4 ]; do
 done
 wait $one $two
 say "      $changes changes"
-right "kept connections" 960 "$(cat "$T/load-kept")"
-right "new connections" 960 "$(cat "$T/load-new")"
+right "kept connections" 600 "$(cat "$T/load-kept")"
+right "new connections" 600 "$(cat "$T/load-new")"
 for n in 1 2 3 4; do
 	equal "idle kept connection of slot $n" "$(tell "kept$n" ask | cut -d: -f1)" \
 		"answered 1, wrong 0, failed 0"
