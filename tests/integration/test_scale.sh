@@ -7,7 +7,7 @@ socket=$T/c.sock
 
 pid=$(script pid.php '<?php echo getmypid();')
 token=$(script token.php '<?php usleep(1000); echo $_SERVER["TOKEN"], " ", getmypid(), "\n";')
-sleeper=$(script sleep.php '<?php usleep(100000); echo $_SERVER["TOKEN"], " ", getmypid(), "\n";')
+sleeper=$(script sleep.php '<?php usleep(40000); echo $_SERVER["TOKEN"], " ", getmypid(), "\n";')
 
 berth() { "$BERTH" "$@" --control "$socket"; }
 load() { "$HELPERS/fcgi-load" "$@" 2>&1; }
