@@ -231,7 +231,7 @@ int output_export(const struct output *output, struct state_output *ret_state)
 
 int output_export_released(struct state_output **ret_list, size_t *ret_count)
 {
-	const struct output *o;
+	const struct output *o = NULL;
 	int result = 0;
 
 	*ret_list = calloc(released_count + 1, sizeof(**ret_list));
