@@ -199,21 +199,21 @@ static bool check_key(const struct conf_setting *setting, const char *name)
 {
 	const enum conf_scope scope =
 		setting->section->pool != NULL ? CONF_SCOPE_POOL : CONF_SCOPE_GLOBAL;
-	char text[256];
+	const bool listed = setting->key != NULL && setting->key->array &&
+			    (setting->index == NULL || *setting->index == '\0');
+	char text[256] = "";
 
 	if (setting->key == NULL)
 		conf_key_explain(name, scope, text, sizeof(text));
 	else if (setting->index == NULL && setting->key->index != NULL)
 		(void)snprintf(text, sizeof(text), "a name in brackets is missing: %s[%s]", name,
 			       setting->key->index);
-	else if (setting->key->array && (setting->index == NULL || *setting->index == '\0'))
-		return true;
-	else if (setting->key->array)
+	else if (setting->key->array && !listed)
 		(void)snprintf(text, sizeof(text), "takes nothing in its brackets: %s[] = VALUE",
 			       name);
-	else if (setting->index != NULL && setting->key->index == NULL)
+	else if (!listed && setting->index != NULL && setting->key->index == NULL)
 		(void)snprintf(text, sizeof(text), "takes no name in brackets: %s = VALUE", name);
-	else
+	if (text[0] == '\0')
 		return true;
 	conf_report(setting->builder, CONF_ERROR, &setting->origin, setting->label, "%s", text);
 	return false;
