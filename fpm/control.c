@@ -270,7 +270,7 @@ static char *whole_line(const struct control_request *r, bool reads)
 
 int control_export(const struct control *control, struct state_control *ret_state)
 {
-	const struct control_request *r = NULL;
+	struct control_request *r = NULL;
 	size_t count;
 	int result = listener_export(&control->listener, 1, &ret_state->listener, &count);
 

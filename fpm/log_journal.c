@@ -3,9 +3,11 @@
 
 #include "log.h"
 
-#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,11 +15,13 @@
 static bool is_journal(int fd)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
-	uint64_t dev, ino;
 	struct stat st;
+	char text[64];
 
-	return stream && sscanf(stream, "%" SCNu64 ":%" SCNu64, &dev, &ino) == 2 &&
-	       fstat(fd, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+	if (!stream || fstat(fd, &st) == -1)
+		return false;
+	(void)snprintf(text, sizeof(text), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return strcmp(stream, text) == 0;
 }
 
 const char *log_prefix(enum log_level level)

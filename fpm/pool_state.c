@@ -8,6 +8,7 @@
 #include "pool_sizing.h"
 #include "state.h"
 #include "template.h"
+#include "timer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,13 +35,6 @@ static int export_template(const struct pool *pool, struct state_pool *state)
 		return 0;
 	state->template = calloc(1, sizeof(*state->template));
 	return state->template ? template_export(pool->template, state->template) : -ENOMEM;
-}
-
-static int64_t timer_left(struct ev_loop *loop, const ev_timer *timer)
-{
-	if (!ev_is_active(timer))
-		return -1;
-	return (int64_t)(ev_timer_remaining(loop, (ev_timer *)(uintptr_t)timer) * 1000.);
 }
 
 static int export_parts(const struct pool *pool, struct state_pool *state)
@@ -75,7 +69,7 @@ int pool_export(const struct pool *pool, struct state_pool *ret_state)
 		.template_serial = pool->template_serial,
 		.template_failures = pool->template_respawn.failures,
 		.template_started_ms = (int64_t)pool->template_respawn.started_ms,
-		.template_wait_ms = timer_left(pool->loop, &pool->template_timer),
+		.template_wait_ms = timer_left_ms(pool->loop, &pool->template_timer),
 		.slots = calloc(count, sizeof(*ret_state->slots)),
 	};
 	if (!ret_state->slots)

@@ -69,8 +69,8 @@ static int is_shared_memory(pid_t pid, uint64_t address)
 
 int shared_lock_waits(pid_t pid)
 {
-	uint64_t arguments[2];
-	long number;
+	uint64_t arguments[2] = {0, 0};
+	long number = -1;
 	int result = read_call(pid, &number, arguments);
 	uint64_t operation;
 

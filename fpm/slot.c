@@ -15,6 +15,7 @@
 #include "state.h"
 #include "store.h"
 #include "template.h"
+#include "timer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -564,7 +565,6 @@ static int export_workers(const struct slot *slot, struct state_slot *state)
 
 int slot_export(const struct slot *slot, struct state_slot *ret_state)
 {
-	double left = ev_timer_remaining(slot->pool->loop, (ev_timer *)(uintptr_t)&slot->timer);
 	int result;
 
 	*ret_state = (struct state_slot){
@@ -573,9 +573,7 @@ int slot_export(const struct slot *slot, struct state_slot *ret_state)
 		.failures = slot->respawn.failures,
 		.started_ms = (int64_t)slot->respawn.started_ms,
 		.delay_ms = (int64_t)slot->delay_ms,
-		.wait_ms = ev_is_active(&slot->timer) && left > 0 ? (int64_t)(left * 1000.)
-			   : ev_is_active(&slot->timer)		  ? 0
-								  : -1,
+		.wait_ms = timer_left_ms(slot->pool->loop, &slot->timer),
 		.has_been_up = slot->has_been_up,
 	};
 	result = listener_export(slot->listeners, slot->listener_count, &ret_state->listeners,

@@ -14,6 +14,7 @@
 #include "state.h"
 #include "store.h"
 #include "template.h"
+#include "timer.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -487,7 +488,6 @@ unsigned int slot_worker_template(const struct slot_worker *worker)
 int slot_worker_export(const struct slot_worker *worker, struct state_worker *ret_state)
 {
 	const struct slot_worker *w = worker;
-	double left = ev_timer_remaining(w->pool->loop, (ev_timer *)(uintptr_t)&w->deadline);
 
 	*ret_state = (struct state_worker){
 		.pid = w->process.pid,
@@ -499,7 +499,7 @@ int slot_worker_export(const struct slot_worker *worker, struct state_worker *re
 		.asked = slot_worker_was_asked(w),
 		.leaving = w->leaving,
 		.overtime_since = (int64_t)w->overtime_since,
-		.deadline_ms = ev_is_active(&w->deadline) ? (int64_t)(left * 1000.) : -1,
+		.deadline_ms = timer_left_ms(w->pool->loop, &w->deadline),
 		.output = calloc(1, sizeof(*ret_state->output)),
 	};
 	return ret_state->output ? output_export(w->output, ret_state->output) : -ENOMEM;

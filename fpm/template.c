@@ -11,6 +11,7 @@
 #include "program.h"
 #include "spawn.h"
 #include "state.h"
+#include "timer.h"
 #include "store.h"
 #include "worker/message.h"
 
@@ -495,7 +496,6 @@ void template_kill(struct template *template)
 int template_export(const struct template *template, struct state_template *ret_state)
 {
 	const struct template *t = template;
-	double left = ev_timer_remaining(t->loop, (ev_timer *)(uintptr_t)&t->deadline);
 
 	*ret_state = (struct state_template){
 		.state = t->state == TEMPLATE_FOREIGN ? TEMPLATE_READY : t->state,
@@ -504,7 +504,7 @@ int template_export(const struct template *template, struct state_template *ret_
 		.control = t->control.fd,
 		.epoch = (int64_t)t->epoch,
 		.sequence = (int64_t)t->sequence,
-		.deadline_ms = ev_is_active(&t->deadline) ? (int64_t)(left * 1000.) : -1,
+		.deadline_ms = timer_left_ms(t->loop, &t->deadline),
 		.output = calloc(1, sizeof(*ret_state->output)),
 	};
 	return ret_state->output ? output_export(t->output, ret_state->output) : -ENOMEM;
