@@ -175,21 +175,16 @@ static void write_changed_global(const struct import *import, const struct impor
 				 const struct import_key *key, FILE *out)
 {
 	const bool is_log = strcmp(entry->key, "error_log") == 0;
+	const bool has_file = logs_to_file(import);
 
-	if (strcmp(entry->key, "daemonize") == 0) {
-		if (logs_to_file(import))
-			write_setting(import->sections, entry, entry->value, out);
-		else
-			write_comment(entry, key->reason, out);
-	} else if (is_log && strcmp(entry->value, "syslog") == 0) {
-		write_comment(entry, key->reason, out);
-	} else if (is_log && !logs_to_file(import)) {
-		write_setting(import->sections, entry, "stderr", out);
-	} else if (is_log || strcmp(entry->key, "pid") == 0) {
+	if (strcmp(entry->key, "daemonize") == 0 && has_file)
+		write_setting(import->sections, entry, entry->value, out);
+	else if ((is_log && has_file) || strcmp(entry->key, "pid") == 0)
 		write_global_path(import, entry, out);
-	} else {
+	else if (is_log && strcmp(entry->value, "syslog") != 0)
+		write_setting(import->sections, entry, "stderr", out);
+	else
 		write_comment(entry, key->reason, out);
-	}
 }
 
 static void write_changed(const struct import *import, const struct import_section *section,

@@ -105,6 +105,28 @@ equal "php-fpm's extensions" "$(grep -Fxc "env[PHP_INI_SCAN_DIR] = $T/etc/conf.d
 contains "an include that matches nothing" "$NEW" 'php-fpm.conf:8: include .*no such file'
 equal "each pool is told of its scripts' names" "$(grep -c '^; security.limit_ext' "$NEW")" 3
 
+cat >"$T/again.conf" <<EOF
+[global]
+daemonize = yes
+error_log = log/php-fpm.log
+[www]
+$USER_LINE
+listen = 65530
+pm = static
+pm.max_children = 20
+[Global]
+pid = $T/pid
+[WWW]
+chdir = /
+EOF
+import "sections that are opened again" "$T/again.conf"
+equal "one pool" "$(grep -c '^\[' "$NEW")" 2
+has "the pool goes on" 'chdir = /'
+has "a log below /var" 'error_log = /var/log/php-fpm.log'
+has "so it may go into the background" 'daemonize = yes'
+has "[global] goes on" "pid = $T/pid"
+has "no port above the last" 'listen = 0.0.0.0:65515+%n'
+
 # refuses TEXT REASON FILE: status 100, the reason and nothing else.
 refuses() {
 	"$BERTH" import php-fpm "$3" >"$NEW" 2>"$T/err"
