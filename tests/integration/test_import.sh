@@ -127,6 +127,24 @@ has "so it may go into the background" 'daemonize = yes'
 has "[global] goes on" "pid = $T/pid"
 has "no port above the last" 'listen = 0.0.0.0:65515+%n'
 
+# What is imported runs, with php-fpm's own settings and not those of php-cgi.
+echo 'memory_limit = 61M' >"$T/etc/php.ini"
+echo 'html_errors = 1' >"$T/etc/conf.d/x.ini"
+cat >"$T/etc/run.conf" <<EOF
+[www]
+$USER_LINE
+listen = $T/www.sock
+pm = static
+pm.max_children = 2
+php_admin_value[user_agent] = "a;b"
+EOF
+import "a pool to run" "$T/etc/run.conf"
+asks=$(script asks.php '<?php echo ini_get("memory_limit"), " ", ini_get("html_errors"), " ",
+	ini_get("user_agent");')
+berth_start -c "$NEW"
+equal "the second worker" "$(get "$T/www-2.sock" "$asks")" '61M 1 a;b'
+berth_stop
+
 # refuses TEXT REASON FILE: status 100, the reason and nothing else.
 refuses() {
 	"$BERTH" import php-fpm "$3" >"$NEW" 2>"$T/err"
