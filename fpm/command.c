@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* berth's command line. */
-#include "command.h"
+#include "fpm/command.h"
 
-#include "conf.h"
-#include "upstream.h"
+#include "fpm/conf/conf.h"
+#include "fpm/upstream.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Log lines of the manager: to standard error or a file, never blocking the caller. */
 
-#include "log.h"
+#include "fpm/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the journal of systemd needs at the start of a line on standard error. */
 
-#include "log.h"
+#include "fpm/log.h"
 
 #include <stdbool.h>
 #include <stdint.h>

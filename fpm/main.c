@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* berth: reads its command line and configuration, and runs. */
 
-#include "adopt.h"
-#include "command.h"
-#include "conf.h"
-#include "conf_dump.h"
-#include "control.h"
-#include "control_client.h"
-#include "daemonize.h"
-#include "import.h"
-#include "library.h"
-#include "log.h"
-#include "manager.h"
-#include "spawn_fcgi.h"
-#include "state.h"
-#include "store.h"
-#include "upstream.h"
+#include "fpm/manager/adopt.h"
+#include "fpm/command.h"
+#include "fpm/conf/conf.h"
+#include "fpm/conf/conf_dump.h"
+#include "fpm/manager/control.h"
+#include "fpm/manager/control_client.h"
+#include "fpm/manager/daemonize.h"
+#include "fpm/import/import.h"
+#include "fpm/process/library.h"
+#include "fpm/log.h"
+#include "fpm/manager/manager.h"
+#include "fpm/spawn_fcgi/spawn_fcgi.h"
+#include "fpm/manager/state.h"
+#include "fpm/manager/store.h"
+#include "fpm/upstream.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a web server's configuration has to say to use a pool. */
 
-#include "upstream.h"
+#include "fpm/upstream.h"
 
-#include "address.h"
-#include "conf.h"
+#include "fpm/listener/address.h"
+#include "fpm/conf/conf.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef BENCH_CLIENT_ENDPOINT_H
 #define BENCH_CLIENT_ENDPOINT_H
 
-#include "fpm/address.h"
+#include "fpm/listener/address.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 
 #include "locate.h"
 
-#include "fpm/program.h"
+#include "fpm/process/program.h"
 
 #include <errno.h>
 #include <glob.h>

@@ -3,7 +3,7 @@
 
 #include "owner.h"
 
-#include "fpm/proc_stat.h"
+#include "fpm/process/proc_stat.h"
 #include "sock_diag.h"
 
 #include <dirent.h>

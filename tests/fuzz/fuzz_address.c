@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Fuzzes listen addresses: two bytes of slots, then the text. What parses must resolve, too. */
-#include "fpm/address.h"
+#include "fpm/listener/address.h"
 
 #include <arpa/inet.h>
 #include <stdint.h>

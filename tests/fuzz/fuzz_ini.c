@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Fuzzes the INI reader, and the configuration with the same text. What is accepted is dumped. */
-#include "fpm/conf.h"
-#include "fpm/conf_dump.h"
-#include "fpm/ini.h"
+#include "fpm/conf/conf.h"
+#include "fpm/conf/conf_dump.h"
+#include "fpm/conf/ini.h"
 
 #include <dlfcn.h>
 #include <netdb.h>

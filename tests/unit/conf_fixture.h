@@ -3,7 +3,7 @@
 #ifndef CONF_FIXTURE_H
 #define CONF_FIXTURE_H
 
-#include "fpm/conf.h"
+#include "fpm/conf/conf.h"
 
 /* The smallest pool: what follows it starts in line 4. */
 #define POOL "[w]\nlisten = /run/t\npm.max_children = 2\n"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "fpm/listener.h"
+#include "fpm/listener/listener.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "conf_fixture.h"
-#include "fpm/activation.h"
-#include "fpm/listener.h"
+#include "fpm/listener/activation.h"
+#include "fpm/listener/listener.h"
 #include "listener_fixture.h"
 
 static char warnings[1024];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of listen addresses: what is accepted, what is refused and how, and what it stands for. */
-#include "fpm/address.h"
+#include "fpm/listener/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

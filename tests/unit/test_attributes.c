@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "fpm/attributes.h"
+#include "fpm/process/attributes.h"
 
 #define SKIPPED 77
 

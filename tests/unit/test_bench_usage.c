@@ -22,7 +22,7 @@
 
 #include "bench/server/tree.h"
 #include "bench/server/usage.h"
-#include "fpm/proc_stat.h"
+#include "fpm/process/proc_stat.h"
 
 /* Long against the clock ticks in which the kernel tells of children that were waited for. */
 #define BURN_NS	   UINT64_C(500000000)

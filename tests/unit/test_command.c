@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "fpm/command.h"
-#include "fpm/conf.h"
+#include "fpm/conf/conf.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define WORDS_MAX    32

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "conf_fixture.h"
-#include "fpm/conf.h"
+#include "fpm/conf/conf.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "fpm/conf.h"
-#include "fpm/conf_dump.h"
+#include "fpm/conf/conf.h"
+#include "fpm/conf/conf_dump.h"
 #include "fpm/worker/abi.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "conf_fixture.h"
-#include "fpm/conf.h"
+#include "fpm/conf/conf.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define ROOT_POOL    POOL "user = daemon\n"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "conf_fixture.h"
-#include "fpm/conf.h"
+#include "fpm/conf/conf.h"
 
 #define POOL_OF(name, count) "[" name "]\nlisten = /run/" name "-%n\npm.max_children = " count "\n"
 

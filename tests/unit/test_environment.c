@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the environment that a pool's processes get. */
-#include "fpm/environment.h"
+#include "fpm/process/environment.h"
 
-#include "fpm/conf.h"
+#include "fpm/conf/conf.h"
 #include "fpm/worker/abi.h"
 
 #include <pwd.h>

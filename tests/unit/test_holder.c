@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the look for a listening socket's holder, with real sockets and processes. */
-#include "fpm/holder.h"
+#include "fpm/listener/holder.h"
 
 #include <errno.h>
 #include <fcntl.h>

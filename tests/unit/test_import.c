@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "fpm/import_internal.h"
+#include "fpm/import/import_internal.h"
 
 /* The keys that php-fpm 8.2 documents. */
 static const char *const global_keys[] = {

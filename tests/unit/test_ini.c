@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "fpm/ini.h"
+#include "fpm/conf/ini.h"
 
 /*
  * What the reader says is written down as text: "1 [a]" for a section, "2 a|key|index|value" for a

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "fpm/jail.h"
+#include "fpm/process/jail.h"
 
 #define SKIPPED 77
 

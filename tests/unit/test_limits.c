@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the limit of open files; each case in a process of its own, for the limit's sake. */
-#include "fpm/limits.h"
+#include "fpm/process/limits.h"
 
-#include "fpm/conf.h"
-#include "fpm/output.h"
+#include "fpm/conf/conf.h"
+#include "fpm/process/output.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of unix listeners: permissions, stale and foreign files, folders. */
-#include "fpm/listener.h"
+#include "fpm/listener/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of listeners of all kinds: flags, backlog, TCP, abstract names, warnings. */
-#include "fpm/listener.h"
+#include "fpm/listener/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>

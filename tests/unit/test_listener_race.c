@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of several processes that want one path at the same moment. */
-#include "fpm/listener.h"
+#include "fpm/listener/listener.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of what becomes of a process's output; the log goes to a file here. */
-#include "fpm/output.h"
+#include "fpm/process/output.h"
 
 #include "fpm/log.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the list of clients on the manager's side: texts, users, and what workers get. */
-#include "fpm/peers.h"
+#include "fpm/conf/peers.h"
 
 #include "fpm/worker/abi.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the folder with PHP settings that berth writes for a pool. */
-#include "fpm/phpini.h"
+#include "fpm/process/phpini.h"
 
-#include "fpm/conf.h"
+#include "fpm/conf/conf.h"
 
 #include <dirent.h>
 #include <errno.h>

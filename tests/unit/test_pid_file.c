@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the pid file: who gets it, what it replaces, who removes it. */
-#include "fpm/pid_file.h"
+#include "fpm/manager/pid_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the watch over processes: children, grandchildren, and those that others reap. */
-#include "fpm/process.h"
+#include "fpm/process/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

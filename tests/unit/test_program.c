@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the search for a program, and of what is said of those that can't be a template. */
-#include "fpm/program.h"
+#include "fpm/process/program.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the policy that says when something that ended is started again. */
-#include "fpm/respawn.h"
+#include "fpm/pool/respawn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

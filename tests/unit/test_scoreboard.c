@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the scoreboard, with another process as the writer. */
-#include "fpm/scoreboard.h"
+#include "fpm/pool/scoreboard.h"
 
 #include <dirent.h>
 #include <errno.h>

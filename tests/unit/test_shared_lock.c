@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who waits for a lock that processes share, and who for something else. */
 
-#include "fpm/shared_lock.h"
+#include "fpm/process/shared_lock.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "fpm/proc_stat.h"
+#include "fpm/process/proc_stat.h"
 
 enum wait_for {
 	SHARED_LOCK,

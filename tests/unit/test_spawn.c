@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of starting programs. With an argument this program is the one that gets started. */
-#include "fpm/spawn.h"
+#include "fpm/process/spawn.h"
 
-#include "fpm/identity.h"
+#include "fpm/conf/identity.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests of the state that one manager leaves to the next: written and read, and what does not fit. */
-#include "fpm/state.h"
+#include "fpm/manager/state.h"
 #include "fpm/worker/abi.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "fpm/warmup_request.h"
+#include "fpm/pool/warmup_request.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -2,7 +2,7 @@
 /* Tests of who may connect, as a worker sees it: lists from the manager, clients of every kind. */
 #include "fpm/worker/peers.h"
 
-#include "fpm/peers.h"
+#include "fpm/conf/peers.h"
 #include "fpm/worker/abi.h"
 
 #include <arpa/inet.h>
