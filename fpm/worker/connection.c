@@ -338,6 +338,8 @@ void connection_leave(void)
 	if (wait_is_over())
 		return;
 	rescue_enter();
+	/* Nobody would pass on what the rescue thread took from here on until the process is gone. */
+	rescue_idle();
 	/* A program that was told to end does not ask for the next request of its client. */
 	if (self.client && client_is_answered(self.client) && !self.shut)
 		(void)park();

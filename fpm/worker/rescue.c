@@ -37,6 +37,9 @@
  * Then every client but the served one goes to the slot's next worker: this one may be killed before
  * its request is over.
  *
+ * A program that leaves on its own does so in a state that looks busy, with its last request done.
+ * From the moment that its clients are handed on it counts as idle, so the thread takes nobody more.
+ *
  * Waiting for a sibling to idle instead would be wrong: under load none ever does, and those behind
  * a slow request would wait for its end while all others take turns.
  *
