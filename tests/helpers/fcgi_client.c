@@ -14,18 +14,28 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+static void note_failure(struct fcgi_client *client, const char *call, int error)
+{
+	client->call = call;
+	client->error = error;
+}
+
 void fcgi_client_connect(struct fcgi_client *client, const char *path)
 {
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
 
 	client->rest_size = 0;
+	client->got = 0;
+	note_failure(client, NULL, 0);
 	client->fd = -1;
 	if (strlen(path) >= sizeof(un.sun_path))
 		return;
 	client->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	(void)strcpy(un.sun_path, path);
-	if (client->fd != -1 && connect(client->fd, (struct sockaddr *)&un, sizeof(un)) == -1)
+	if (client->fd != -1 && connect(client->fd, (struct sockaddr *)&un, sizeof(un)) == -1) {
+		note_failure(client, "connect", errno);
 		fcgi_client_close(client);
+	}
 }
 
 void fcgi_client_close(struct fcgi_client *client)
@@ -36,13 +46,15 @@ void fcgi_client_close(struct fcgi_client *client)
 	client->rest_size = 0;
 }
 
-bool fcgi_client_send(const struct fcgi_client *client, const uint8_t *data, size_t size)
+bool fcgi_client_send(struct fcgi_client *client, const uint8_t *data, size_t size)
 {
 	while (size > 0) {
 		ssize_t n = send(client->fd, data, size, MSG_NOSIGNAL);
 
-		if (n <= 0)
+		if (n <= 0) {
+			note_failure(client, "send", errno);
 			return false;
+		}
 		data += n;
 		size -= (size_t)n;
 	}
@@ -137,19 +149,27 @@ bool fcgi_client_read(struct fcgi_client *client, int timeout_ms, struct fcgi_an
 
 	wire_parser_init(&parser);
 	answer->size = 0;
+	client->got = 0;
 	answer->text[0] = '\0';
 	for (;;) {
 		struct pollfd p = {.fd = client->fd, .events = POLLIN};
 		int parsed = parse(client, &parser, answer);
 		ssize_t n;
 
+		if (parsed == -1)
+			note_failure(client, "answer", 0);
 		if (parsed != 0)
 			return parsed == 1;
-		if (poll(&p, 1, timeout_ms) != 1)
+		if (poll(&p, 1, timeout_ms) != 1) {
+			note_failure(client, "poll", 0);
 			return false;
+		}
 		n = recv(client->fd, client->rest, sizeof(client->rest), 0);
-		if (n <= 0)
+		if (n <= 0) {
+			note_failure(client, "recv", n == 0 ? 0 : errno);
 			return false;
+		}
+		client->got += (size_t)n;
 		client->rest_size = (size_t)n;
 	}
 }

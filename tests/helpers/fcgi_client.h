@@ -12,11 +12,17 @@
  * @fd:		Descriptor, -1 if there is none
  * @rest:	Bytes that came behind the last answer
  * @rest_size:	Their number
+ * @call:	The call that failed last, NULL if none did
+ * @error:	Its errno, 0 if there is none: an end of file, a time limit, nonsense
+ * @got:	Bytes of the last answer that had come
  */
 struct fcgi_client {
 	int fd;
 	uint8_t rest[4096];
 	size_t rest_size;
+	const char *call;
+	int error;
+	size_t got;
 };
 
 /**
@@ -59,7 +65,7 @@ void fcgi_client_close(struct fcgi_client *client);
  *
  * Return: true if all of them were sent
  */
-bool fcgi_client_send(const struct fcgi_client *client, const uint8_t *data, size_t size);
+bool fcgi_client_send(struct fcgi_client *client, const uint8_t *data, size_t size);
 
 /**
  * fcgi_request_head() - BEGIN_REQUEST and PARAMS, with their end

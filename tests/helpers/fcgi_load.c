@@ -24,7 +24,8 @@ static const char usage[] =
 	"  -p  send two requests at once on a kept connection\n"
 	"  -f  all stop when the first client is through\n"
 	"Prints \"answered N, wrong N, failed N, slowest N ms, fewest N\", the last of the client\n"
-	"that got the fewest answers. Exit status 0 if all were right.\n";
+	"that got the fewest answers. If one failed, what happened to it.\n"
+	"Exit status 0 if all were right.\n";
 
 struct options {
 	unsigned int clients;
@@ -43,6 +44,7 @@ static struct options options = {.clients = 1, .requests = 1, .timeout_ms = 2000
 static atomic_ulong answered, wrong, failed, slowest_us;
 static atomic_ulong fewest = ULONG_MAX; /* answers that one client got */
 static atomic_bool over;
+static char first_fault[160];
 
 static unsigned long now_us(void)
 {
@@ -62,7 +64,7 @@ static size_t make_request(uint8_t *buffer, size_t size, const char *token)
 }
 
 /* With -x in pieces, each a system call of its own. */
-static bool send_request(const struct fcgi_client *c, const uint8_t *data, size_t size,
+static bool send_request(struct fcgi_client *c, const uint8_t *data, size_t size,
 			 unsigned int *seed)
 {
 	while (size > 0) {
@@ -92,6 +94,15 @@ static void note_answers(unsigned long count)
 		;
 }
 
+/* Says what happened to the first request that failed. */
+static void note_fault(const struct fcgi_client *c, unsigned int request, unsigned long us)
+{
+	(void)snprintf(first_fault, sizeof(first_fault),
+		       ", first failure: request %u after %lu us and %zu bytes in %s: %s", request,
+		       us, c->got, c->call ? c->call : "socket",
+		       c->error == 0 ? "no error" : strerror(c->error));
+}
+
 static void *client(void *data)
 {
 	unsigned int id = (unsigned int)(uintptr_t)data;
@@ -118,7 +129,8 @@ static void *client(void *data)
 
 			good = good && fcgi_client_read(&c, options.timeout_ms, &answer);
 			if (!good) {
-				atomic_fetch_add(&failed, 1);
+				if (atomic_fetch_add(&failed, 1) == 0)
+					note_fault(&c, i, now_us() - start);
 			} else if (!fcgi_answer_body(&answer, tokens[j])) {
 				atomic_fetch_add(&wrong, 1);
 			} else {
@@ -180,8 +192,8 @@ int main(int argc, char *argv[])
 			return 2;
 	for (unsigned int i = 0; i < options.clients; i++)
 		(void)pthread_join(threads[i], NULL);
-	(void)printf("answered %lu, wrong %lu, failed %lu, slowest %lu ms, fewest %lu\n", answered,
-		     wrong, failed, slowest_us / 1000, fewest);
+	(void)printf("answered %lu, wrong %lu, failed %lu, slowest %lu ms, fewest %lu%s\n",
+		     answered, wrong, failed, slowest_us / 1000, fewest, first_fault);
 	free(threads);
 	return wrong + failed == 0 ? 0 : 1;
 }
