@@ -416,6 +416,11 @@ struct client *clients_fresh(void)
 	return c;
 }
 
+struct client *clients_idle(void)
+{
+	return TAILQ_FIRST(&all.idle);
+}
+
 void clients_unlist(struct client *client)
 {
 	enqueue(client, NULL);

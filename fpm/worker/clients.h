@@ -161,6 +161,13 @@ struct client *clients_after(const struct client *client);
 struct client *clients_fresh(void);
 
 /**
+ * clients_idle() - one that was served before and waits for nothing at the moment
+ *
+ * Return: the one that has idled for longest, still in its queue, or NULL
+ */
+struct client *clients_idle(void);
+
+/**
  * clients_unlist() - take a client out of its queue
  * @client:	Client
  */

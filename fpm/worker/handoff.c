@@ -101,6 +101,12 @@ void handoff_send_fresh(void)
 		;
 }
 
+void handoff_send_idle(void)
+{
+	if (helps)
+		(void)send_some(clients_idle(), pool.out, 0, false);
+}
+
 static void take_entry(const struct transfer_entry *e, int fd, const uint8_t *data)
 {
 	struct client *c;

@@ -43,6 +43,14 @@ void handoff_receive(void);
 void handoff_send_fresh(void);
 
 /**
+ * handoff_send_idle() - give some connections that idle to another worker, which has more room
+ *
+ * Those that have idled for longest, at most TRANSFER_BATCH of them; none in a pool with
+ * pm.rescue = no.
+ */
+void handoff_send_idle(void);
+
+/**
  * handoff_send_ready() - give requests that wait, and new connections, to the other workers
  *
  * Return: true if no request is left here

@@ -15,6 +15,8 @@
 
 static struct abi_score nowhere;
 static struct abi_score *own = &nowhere;
+static const struct abi_score *entries = &nowhere;
+static uint32_t entry_count;
 static uint32_t max_requests;
 static int attention = -1;
 
@@ -68,8 +70,11 @@ void score_open(const struct template_worker *worker)
 		mapped = mmap(NULL, (size_t)m->scores * sizeof(struct abi_score),
 			      PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)close(fd);
-	if (mapped != MAP_FAILED)
+	if (mapped != MAP_FAILED) {
+		entries = mapped;
+		entry_count = m->scores;
 		own = (struct abi_score *)mapped + m->score;
+	}
 	max_requests = m->max_requests;
 	attention = worker->fds[ABI_SPAWN_FD_ATTENTION];
 	own->pid = getpid();
@@ -110,6 +115,20 @@ void score_parked(uint32_t count)
 		wake_manager();
 }
 
+bool score_other_holds_fewer(uint32_t count)
+{
+	for (uint32_t i = 0; i < entry_count; i++) {
+		const struct abi_score *other = &entries[i];
+		uint32_t state = __atomic_load_n(&other->state, __ATOMIC_RELAXED);
+
+		if (other == own || (state != ABI_STATE_IDLE && state != ABI_STATE_BUSY))
+			continue;
+		if (__atomic_load_n(&other->parked, __ATOMIC_RELAXED) < count)
+			return true;
+	}
+	return false;
+}
+
 void score_wrote(size_t size)
 {
 	own->bytes += size;
@@ -129,6 +148,7 @@ void score_served(void)
 
 void score_abandon(void)
 {
+	entry_count = 0;
 	own = &nowhere;
 	max_requests = 0;
 	if (attention != -1)

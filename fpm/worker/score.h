@@ -39,6 +39,14 @@ void score_parked(uint32_t count);
 /* So many bytes of an answer are out. */
 void score_wrote(size_t size);
 
+/**
+ * score_other_holds_fewer() - does another worker of the pool hold fewer connections
+ * @count:	Connections
+ *
+ * Return: true if one of them, busy or not, holds fewer than @count by its own word
+ */
+bool score_other_holds_fewer(uint32_t count);
+
 /* From now on nothing is written there: the process is a copy of the worker. */
 void score_abandon(void);
 

@@ -31,6 +31,9 @@
  * Each round takes one event from the kernel and one ready client from our own queue, so a client
  * that has sent several requests at once gets its turn behind those that became ready meanwhile.
  *
+ * Before the table is full, some that have idled for longest are given to a sibling that holds far
+ * fewer; only far fewer, or two workers would give each other theirs without end.
+ *
  * What siblings have passed on is left to others while the table has no room for a message of it:
  * taking it would close connections that are idle here, and their clients may be about to send. It
  * is taken all the same after FULL_PATIENCE_MS, as the others may be full, too.
@@ -43,6 +46,7 @@
  * anew.
  */
 #define FULL_PATIENCE_MS 100
+#define FAR_FEWER	 (4 * TRANSFER_BATCH)
 
 static struct {
 	int epoll;
@@ -99,6 +103,9 @@ static int mind_room(int timeout_ms)
 
 	if (self.fresh == -1)
 		return timeout_ms;
+	if (clients_room() < TRANSFER_BATCH && clients_held() > FAR_FEWER &&
+	    score_other_holds_fewer(clients_held() - FAR_FEWER))
+		handoff_send_idle();
 	if (clients_room() >= TRANSFER_BATCH) {
 		self.left_since_ms = 0;
 		(void)take_fresh(true);
