@@ -47,9 +47,12 @@ static const char *words_of(const char *verb)
 static int parse_words(int argc, char *argv[], struct options *options)
 {
 	bool scales = strcmp(argv[0], "scale") == 0;
+	bool named = false;
 
-	if (optind < argc && (scales || strcmp(argv[0], "reload") == 0))
+	if (optind < argc && (scales || strcmp(argv[0], "reload") == 0)) {
 		options->argument = argv[optind++];
+		named = true;
+	}
 	if (optind < argc && scales)
 		options->number = argv[optind++];
 	if (optind < argc) {
@@ -59,9 +62,11 @@ static int parse_words(int argc, char *argv[], struct options *options)
 			      argv[optind], words_of(argv[0]));
 		return -EINVAL;
 	}
-	if (strlen(options->argument) > CONF_POOL_NAME_MAX ||
+	/* An empty one, of a variable that is not set, must not stand for all pools. */
+	if ((named && !options->argument[0]) || strlen(options->argument) > CONF_POOL_NAME_MAX ||
 	    options->argument[strcspn(options->argument, " \n")] != '\0') {
-		(void)fprintf(stderr, "berth: %s: that is no name of a pool\n", options->argument);
+		(void)fprintf(stderr, "berth: '%s': that is no name of a pool\n",
+			      options->argument);
 		return -EINVAL;
 	}
 	if (scales && (!options->number[0] || strlen(options->number) > NUMBER_DIGITS ||

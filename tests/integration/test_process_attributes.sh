@@ -105,7 +105,14 @@ if [ -z "$root" ] || ! mkdir "$group" 2>/dev/null; then
 	exit
 fi
 # It can be removed when the processes in it are gone.
-trap 's=$?; ( (exit $s); cleanup ); s=$?; until_true 5 rmdir "$group" 2>/dev/null; exit $s' EXIT
+leave() {
+	local status=$?
+	( (exit $status); cleanup )
+	status=$?
+	until_true 5 rmdir "$group" 2>/dev/null
+	exit $status
+}
+trap leave EXIT
 pool_conf "cgroup = $group"
 berth_start
 worker=$(get "$T/www-1.sock" "$pid")

@@ -138,6 +138,11 @@ berth reload www >"$T/null" 2>&1 &
 PIDS+=("$!")
 begun() { tail -1 "$LOG" | grep -q 'reload of pool www: begins'; }
 until_true 10 begun
+# A variable that is not set must not reload everything.
+berth reload "" >"$T/said" 2>&1
+equal "an empty name: status" "$?" 100
+contains "an empty name: said" "$T/said" "is no name of a pool"
+
 berth_stop
 equal "exit status" "$STATUS" 0
 equal "sockets that are left" "$(ls "$T" | grep -c 'sock$')" 0

@@ -87,8 +87,10 @@ static void check_fate(const char *name, enum conf_scope scope)
 {
 	const struct import_key *key = import_key_find(name, scope);
 
-	if (!key)
+	if (!key) {
 		fail_msg("%s has no fate", name);
+		return;
+	}
 	if (key->fate == IMPORT_TAKEN && !conf_key_find(name, scope))
 		fail_msg("%s is taken, but berth does not have it", name);
 	if (key->fate != IMPORT_TAKEN && (!key->reason || !*key->reason))
