@@ -114,7 +114,7 @@ static void write_run(const char *file, double us, double noise, const char *pla
 			      cell > 0 ? "," : "", cell > 0 ? "true" : "false");
 		for (int i = 0; i < ROUNDS; i++)
 			(void)fprintf(out, "%s{\"p50_us\":%.6f}", i > 0 ? "," : "",
-				      us * (1 + 0.001 * (i - HALF)));
+				      us * (1 + 0.001 * (i - MIDDLE)));
 		(void)fputs("]}", out);
 	}
 	(void)fprintf(out,
