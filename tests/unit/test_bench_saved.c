@@ -18,7 +18,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define ROUNDS	     15
-#define HALF	     (ROUNDS / 2)
+#define MIDDLE	     7 /* of the rounds, from 0 */
 
 static char path[2][64];
 
