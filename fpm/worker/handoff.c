@@ -101,10 +101,9 @@ void handoff_send_fresh(void)
 		;
 }
 
-void handoff_send_idle(void)
+bool handoff_send_idle(void)
 {
-	if (helps)
-		(void)send_some(clients_idle(), pool.out, 0, false);
+	return helps && send_some(clients_idle(), pool.out, 0, false);
 }
 
 static void take_entry(const struct transfer_entry *e, int fd, const uint8_t *data)

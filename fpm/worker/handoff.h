@@ -47,8 +47,10 @@ void handoff_send_fresh(void);
  *
  * Those that have idled for longest, at most TRANSFER_BATCH of them; none in a pool with
  * pm.rescue = no.
+ *
+ * Return: true if some are on their way
  */
-void handoff_send_idle(void);
+bool handoff_send_idle(void);
 
 /**
  * handoff_send_ready() - give requests that wait, and new connections, to the other workers

@@ -32,7 +32,8 @@
  * that has sent several requests at once gets its turn behind those that became ready meanwhile.
  *
  * Before the table is full, some that have idled for longest are given to a sibling that holds far
- * fewer; only far fewer, or two workers would give each other theirs without end.
+ * fewer; only far fewer, or two workers would give each other theirs without end. What siblings pass on
+ * is left to others for FULL_PATIENCE_MS then: we would take back our own.
  *
  * What siblings have passed on is left to others while the table has no room for a message of it:
  * taking it would close connections that are idle here, and their clients may be about to send. It
@@ -96,27 +97,33 @@ static bool take_fresh(bool on)
 	return watch(self.fresh, EPOLLIN | EPOLLEXCLUSIVE, &fresh_mark) == 0;
 }
 
+/* Makes room, if another worker has far more of it. */
+static bool give_idle(void)
+{
+	return clients_held() > FAR_FEWER && score_other_holds_fewer(clients_held() - FAR_FEWER) &&
+	       handoff_send_idle();
+}
+
 /* Decides whether to take what siblings pass on; returns how long to wait at most. */
 static int mind_room(int timeout_ms)
 {
+	bool full = clients_room() < TRANSFER_BATCH;
 	uint64_t now;
 
 	if (self.fresh == -1)
 		return timeout_ms;
-	if (clients_room() < TRANSFER_BATCH && clients_held() > FAR_FEWER &&
-	    score_other_holds_fewer(clients_held() - FAR_FEWER))
-		handoff_send_idle();
-	if (clients_room() >= TRANSFER_BATCH) {
-		self.left_since_ms = 0;
+	if (!full && self.left_since_ms == 0) {
 		(void)take_fresh(true);
 		return timeout_ms;
 	}
 	now = clients_now_ms();
-	/* One look without waiting, and then it is the others' turn again. */
-	if (self.left_since_ms != 0 && now - self.left_since_ms >= FULL_PATIENCE_MS) {
+	if (full && give_idle()) {
 		self.left_since_ms = now;
+	} else if (self.left_since_ms != 0 && now - self.left_since_ms >= FULL_PATIENCE_MS) {
+		/* One look without waiting, and then it is the others' turn again, unless there is room. */
+		self.left_since_ms = full ? now : 0;
 		(void)take_fresh(true);
-		return 0;
+		return full ? 0 : timeout_ms;
 	}
 	if (self.left_since_ms == 0)
 		self.left_since_ms = now;

@@ -20,6 +20,11 @@ for i in 1 2 3; do
 	tell "h$i" open 450 >"$T/null"
 	equal "450 more, first requests" "$(tell "h$i" ask | cut -d: -f1)" "answered 450, wrong 0, failed 0"
 done
+# What was passed on waits for the sibling: nobody takes it back and passes it on again without end.
+holder=$(tell h3 ask | sed 's/.*: *//')
+timeout 1 strace -f -qq -e trace=sendmsg -o "$T/passed" -p "$holder" 2>"$T/null"
+check "messages in a second without a request: $(grep -c sendmsg "$T/passed")" \
+	test "$(grep -c sendmsg "$T/passed")" -le 25
 touch "$T/go"
 wait "$sibling"
 equal "the busy sibling's answer" "$(cat "$T/done")" "done"
