@@ -97,7 +97,6 @@ void score_busy(const uint8_t *head, size_t size)
 	change_state(ABI_STATE_BUSY);
 	announce();
 	head_read(head, size, texts, sizeof(texts) / sizeof(texts[0]));
-	announce();
 }
 
 void score_accepted(void)
@@ -136,14 +135,11 @@ void score_wrote(size_t size)
 
 void score_served(void)
 {
-	const uint64_t one = 1;
-
 	own->served++;
 	if (max_requests == 0 || own->served < max_requests || own->wants_successor)
 		return;
 	own->wants_successor = 1;
-	/* A full eventfd has woken the manager already. */
-	(void)!write(attention, &one, sizeof(one));
+	wake_manager();
 }
 
 void score_abandon(void)
